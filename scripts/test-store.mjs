@@ -1,0 +1,29 @@
+// Usage: npm run test:store -- <name>[:<variant>] [<jest arguments>], e.g. redis or redis:ioredis5
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ensureBuild, ensureDependencies, ensureServer } from './support/ensure.mjs';
+import { conclude, jest } from './support/jest.mjs';
+import { fail, root } from './support/run.mjs';
+
+const neededServers = { redis: ['redis-server'] };
+
+const folder = join(root, 'test/integration/stores');
+const names = (existsSync(folder) ? readdirSync(folder) : [])
+  .filter((file) => file.endsWith('.spec.ts'))
+  .map((file) => file.slice(0, -'.spec.ts'.length))
+  .sort();
+
+const [argument = '', ...args] = process.argv.slice(2);
+const [name, variant] = argument.split(':');
+if (!names.includes(name)) {
+  const problem = name ? `There is no store test named "${name}".` : 'Name the store to test.';
+  fail(`${problem} Known: ${names.join(', ') || '(none)'}\nUsage: npm run test:store -- <name>[:<variant>]`);
+}
+
+await ensureDependencies();
+await ensureBuild();
+for (const server of neededServers[name] ?? []) await ensureServer(server);
+
+const file = join('test/integration/stores', `${name}.spec.ts`);
+const env = variant ? { STORE_VARIANT: variant } : {};
+conclude([await jest(['integration/stores'], ['--runInBand', '--runTestsByPath', file, ...args], env)]);

@@ -1,0 +1,24 @@
+import { ensureBuild, ensureDependencies, ensureServer } from './support/ensure.mjs';
+import { conclude, jest } from './support/jest.mjs';
+import { headline } from './support/run.mjs';
+import { typeTests } from './support/type-tests.mjs';
+
+await ensureDependencies();
+await ensureBuild();
+await ensureServer('redis-server');
+
+const args = process.argv.slice(2);
+const results = [];
+
+headline('types');
+const code = await typeTests();
+results.push({ code, passed: 0, failed: code === 0 ? 0 : 1, skipped: 0 });
+
+headline('unit, e2e');
+results.push(await jest(['unit', 'e2e'], ['--maxWorkers=2', ...args]));
+
+// These start processes of their own and measure time: side by side they would disturb each other.
+headline('integration, faults');
+results.push(await jest(['integration', 'faults'], ['--runInBand', ...args]));
+
+conclude(results);
