@@ -1,0 +1,258 @@
+import type { StoreGuarantees, StoreHold } from '../contract/index.js';
+import { LockLostError, LockOptionsError, LockUnavailableError } from '../errors/index.js';
+import { parseDuration, type Duration } from '../options/duration.js';
+import type { Due } from './due-queue.js';
+import type { EngineContext } from './engine.context.js';
+import type { Backend } from './backend.js';
+import { fencingToken } from './fencing-token.js';
+import type { Lock } from './lock.js';
+import type { LockRequest } from './lock.request.js';
+
+/** Renew when a third of the lease has gone by, so that two more tries fit in before it ends. */
+const RENEW_WHEN_LEFT = 2 / 3;
+/** Renewals due within this part of a lease go out together. */
+const BATCH_WINDOW = 1 / 30;
+/** After an unknown outcome, ask again after this part of a lease. */
+const RETRY_AFTER = 1 / 6;
+
+/** Where a hold goes when its holder is done, and who must know when it is lost. */
+export interface HoldKeeper {
+  giveBack(hold: Hold): Promise<boolean>;
+  onLost(hold: Hold): void;
+}
+
+/** What a hold stands on: the store's hold, and how often it has changed hands within the process. */
+export interface Grant {
+  readonly storeHold: StoreHold;
+  readonly handOffs: number;
+  /** When the store granted it. */
+  readonly since: number;
+}
+
+/** One local hold of one key: the {@link Lock} that bodies see. */
+export class Hold implements Lock, Due {
+  dueAt = 0;
+  slot = -1;
+  renewing = false;
+
+  readonly acquiredAt: number;
+  #state: 'held' | 'lost' | 'released' = 'held';
+  #lostError: LockLostError | undefined;
+  #controller: AbortController | undefined;
+  #released: Promise<boolean> | undefined;
+  #retryAt = 0;
+  #users = 1;
+
+  constructor(
+    private readonly context: EngineContext,
+    readonly backend: Backend,
+    private readonly keeper: HoldKeeper,
+    readonly request: LockRequest,
+    readonly grant: Grant,
+  ) {
+    this.acquiredAt = context.clock.now();
+    grant.storeHold.onLost = (cause) => this.lose('its store no longer has it', cause);
+    context.holds.add(this);
+    context.watchdog.watch(this);
+  }
+
+  get key(): string {
+    return this.request.key;
+  }
+
+  get keys(): readonly string[] {
+    return [this.request.key];
+  }
+
+  get store(): string {
+    return this.backend.name;
+  }
+
+  get guarantees(): StoreGuarantees {
+    return this.backend.store.guarantees;
+  }
+
+  get fencingToken(): bigint {
+    const { fence } = this.grant.storeHold;
+    if (fence === undefined) throw noFencing(this.backend);
+    return fencingToken(fence, this.grant.handOffs);
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.#lostError !== undefined) this.#controller.abort(this.#lostError);
+    }
+    return this.#controller.signal;
+  }
+
+  get held(): boolean {
+    this.expire(this.context.clock.now());
+    return this.#state === 'held';
+  }
+
+  /** Why it was lost, if it was. */
+  get lostError(): LockLostError | undefined {
+    return this.#lostError;
+  }
+
+  remaining(): number {
+    return this.held ? this.#validUntil - this.context.clock.now() : 0;
+  }
+
+  throwIfLost(): void {
+    if (this.held) return;
+    throw this.#lostError ?? new LockLostError(this.key, 'it had been released');
+  }
+
+  async extend(duration?: Duration): Promise<number> {
+    this.throwIfLost();
+    const ttl = duration === undefined ? this.request.ttl : parseDuration(duration, { min: 1 }, 'duration', 'extend()');
+    const { store } = this.backend;
+    // Without a lease there is nothing to extend.
+    if (store.renew === undefined || this.remaining() >= ttl) return this.remaining();
+    let cause: unknown;
+    const outcomes = await store.renew([{ hold: this.grant.storeHold, ttl }]).catch((error: unknown) => {
+      cause = error;
+      return ['unknown' as const];
+    });
+    if (outcomes[0] === 'lost') this.lose('its store no longer has it');
+    this.throwIfLost();
+    if (outcomes[0] === 'unknown') {
+      throw new LockUnavailableError(`No answer to the extension of the lock on "${this.key}"`, {
+        key: this.key,
+        cause,
+      });
+    }
+    this.context.watchdog.watch(this);
+    return this.remaining();
+  }
+
+  release(): Promise<boolean> {
+    this.#released ??= this.#release();
+    return this.#released;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.release().then(() => undefined);
+  }
+
+  /** One more body runs under this hold. */
+  enter(): void {
+    this.#users += 1;
+  }
+
+  /** A body has ended; the last one gives the lock back. */
+  leave(): Promise<boolean> {
+    this.#users -= 1;
+    return this.#users > 0 ? Promise.resolve(this.held) : this.release();
+  }
+
+  /** Ends the hold when its time is up. */
+  expire(now: number): boolean {
+    if (this.#state !== 'held') return true;
+    if (now >= this.#validUntil) this.lose('its lease ran out before it could be renewed');
+    else if (now >= this.#maxHoldUntil)
+      this.cutShort(`it was held for longer than maxHold (${this.request.maxHold} ms)`);
+    return !this.watched;
+  }
+
+  /** Ends the hold, tells its holder, and lets others have the key. */
+  lose(reason: string, cause?: unknown): void {
+    if (this.#state !== 'held') return;
+    const error = new LockLostError(this.key, reason, cause);
+    this.#end('lost');
+    this.#lostError = error;
+    this.keeper.onLost(this);
+    this.context.events.emit('lost', { key: this.key, store: this.store, held: this.#heldFor(), error });
+    this.#controller?.abort(error);
+  }
+
+  /** Ends the hold and frees the key in the store at once: a body that hangs never would, and a session does not run out. */
+  cutShort(reason: string): void {
+    this.lose(reason);
+    this.#abandon();
+  }
+
+  /** The store said, at the release, that the lock had been somebody else's already. */
+  lostAtRelease(): void {
+    const error = new LockLostError(this.key, 'at its release the store no longer had it');
+    this.#lostError = error;
+    this.context.events.emit('lost', { key: this.key, store: this.store, held: this.#heldFor(), error });
+  }
+
+  get watched(): boolean {
+    return this.#state === 'held';
+  }
+
+  /** Whether a renewal is to be sent now. */
+  renewalDue(now: number): boolean {
+    return this.#renews && !this.renewing && now >= this.#renewAt;
+  }
+
+  /** When somebody must look after it next. */
+  nextDue(): number {
+    const end = Math.min(this.#validUntil, this.#maxHoldUntil);
+    return this.#renews && !this.renewing ? Math.min(this.#renewAt, end) : end;
+  }
+
+  renewalFailed(cause: unknown): void {
+    if (this.#state !== 'held') return;
+    const now = this.context.clock.now();
+    this.#retryAt = now + this.request.ttl * RETRY_AFTER;
+    const remaining = this.#validUntil - now;
+    this.context.events.emit('renewalFailed', { key: this.key, store: this.store, remaining, cause });
+  }
+
+  get #validUntil(): number {
+    return this.grant.storeHold.validUntil;
+  }
+
+  get #maxHoldUntil(): number {
+    return this.acquiredAt + this.request.maxHold;
+  }
+
+  get #renews(): boolean {
+    return this.request.renew && this.backend.store.renew !== undefined;
+  }
+
+  get #renewAt(): number {
+    const { ttl } = this.request;
+    const window = ttl * BATCH_WINDOW;
+    const due = this.#validUntil - ttl * RENEW_WHEN_LEFT;
+    return Math.max(Math.floor(due / window) * window, this.#retryAt);
+  }
+
+  // The store may not know of the loss yet, as when it could not be reached.
+  #abandon(): void {
+    const { key, owner } = this.grant.storeHold;
+    this.context.cleaner.abandon(this.backend, key, owner, this.request.ttl);
+  }
+
+  async #release(): Promise<boolean> {
+    if (this.expire(this.context.clock.now())) {
+      this.#abandon();
+      return false;
+    }
+    this.#end('released');
+    this.context.events.emit('released', { key: this.key, store: this.store, held: this.#heldFor() });
+    return this.keeper.giveBack(this);
+  }
+
+  #end(state: 'lost' | 'released'): void {
+    this.#state = state;
+    this.grant.storeHold.onLost = undefined;
+    this.context.watchdog.forget(this);
+    this.context.forget(this);
+  }
+
+  #heldFor(): number {
+    return this.context.clock.now() - this.acquiredAt;
+  }
+}
+
+export function noFencing({ name, store }: Backend): LockOptionsError {
+  return new LockOptionsError(
+    `The store "${name}" (${store.name}) gives no fencing tokens. Check guarantees.fencing first, or use a store that has them.`,
+  );
+}

@@ -1,0 +1,245 @@
+import type { HolderInfo, QueueStatus, StoreHold } from '../contract/index.js';
+import { LockContendedError, LockShutdownError, LockUnavailableError } from '../errors/index.js';
+import type { Backend } from './backend.js';
+import { Contender, type Contenders } from './contender.js';
+import type { EngineContext } from './engine.context.js';
+import { Fifo } from './fifo.js';
+import { MAX_HAND_OFFS } from './fencing-token.js';
+import { Hold, type Grant, type HoldKeeper } from './hold.js';
+import type { LockRequest } from './lock.request.js';
+import { Waiter } from './waiter.js';
+
+/** One key in one process: its holder, its queue, and the one contender that stands in the store for all of them. */
+export class Lane implements Contenders, HoldKeeper {
+  readonly #queue = new Fifo<Waiter>();
+  #current: Hold | undefined;
+  #contender: Contender | undefined;
+  #status: QueueStatus | undefined;
+
+  constructor(
+    private readonly context: EngineContext,
+    private readonly backend: Backend,
+    private readonly key: string,
+    private readonly onIdle: () => void,
+  ) {}
+
+  get waiters(): number {
+    return this.#queue.length;
+  }
+
+  acquire(request: LockRequest, nested: boolean): Promise<Hold> {
+    const waiter = new Waiter(this.context, request, nested);
+    if (request.signal?.aborted) {
+      waiter.refuse(request.signal.reason);
+    } else if (this.#waiting >= request.maxWaiters) {
+      waiter.refuse(this.#contended(waiter, request.maxWaiters));
+    } else if (waiter.isProbe && this.#isTaken) {
+      waiter.refuse(this.#contended(waiter));
+    } else {
+      this.#queue.push(waiter);
+      waiter.watch(
+        () => this.#drop(waiter, this.#verdict(waiter)),
+        (reason) => this.#drop(waiter, reason),
+      );
+      this.#contend();
+    }
+    return waiter.promise;
+  }
+
+  /** Refuses everybody who waits, or, with `nested: false`, everybody who holds no other lock. */
+  refuseAll({ nested = true } = {}): void {
+    for (const waiter of this.#queue) {
+      if (nested || !waiter.nested) this.#drop(waiter, new LockShutdownError(this.key));
+    }
+  }
+
+  // HoldKeeper
+
+  async giveBack(hold: Hold): Promise<boolean> {
+    const { minHold } = hold.request;
+    const left = minHold === 0 ? 0 : hold.acquiredAt + minHold - this.context.clock.now();
+    if (left > 0) return this.#linger(hold, left);
+    this.#current = undefined;
+    return this.#handOff(hold) || this.#giveToStore(hold);
+  }
+
+  onLost(hold: Hold): void {
+    if (this.#current !== hold) return;
+    this.#current = undefined;
+    this.#contend();
+    this.#dropIfIdle();
+  }
+
+  // Contenders
+
+  first(): LockRequest | undefined {
+    return this.#queue.head?.request;
+  }
+
+  heard(status: QueueStatus): void {
+    this.#status = status;
+    const final =
+      status.kind === 'unreachable' && (status.cause as { retryable?: boolean } | null)?.retryable === false;
+    for (const waiter of this.#queue) {
+      if (final || waiter.isProbe) this.#drop(waiter, this.#verdict(waiter));
+    }
+  }
+
+  granted(storeHold: StoreHold, since: number): void {
+    this.#contender = undefined;
+    const next = this.#queue.shift();
+    if (next === undefined) {
+      this.#returnUnused(storeHold);
+      this.#dropIfIdle();
+      return;
+    }
+    this.#give(next, { storeHold, handOffs: 0, since });
+    for (const waiter of this.#queue) if (waiter.isProbe) this.#drop(waiter, this.#contended(waiter));
+  }
+
+  /** How many callers stand behind the one that holds the key or contends for it. */
+  get #waiting(): number {
+    if (this.#current !== undefined) return this.#queue.length;
+    return this.#queue.length === 0 ? -1 : this.#queue.length - 1;
+  }
+
+  /** Whether it is known that somebody else has the key. */
+  get #isTaken(): boolean {
+    return this.#current !== undefined || (this.#contender?.stopped === false && this.#status?.kind === 'contended');
+  }
+
+  #contend(): void {
+    if (this.#contender !== undefined || this.#current !== undefined || this.#queue.length === 0) return;
+    this.#status = undefined;
+    const contender = new Contender(this.context, this.backend, this.key, this);
+    this.#contender = contender;
+    void contender.run().finally(() => {
+      // Callers may have come while it was on its way out.
+      if (this.#contender !== contender) return;
+      this.#contender = undefined;
+      this.#contend();
+      this.#dropIfIdle();
+    });
+  }
+
+  #give(waiter: Waiter, grant: Grant): void {
+    this.#current = new Hold(this.context, this.backend, this, waiter.request, grant);
+    this.context.events.emit('acquired', {
+      key: this.key,
+      store: this.backend.name,
+      waited: waiter.waited,
+      handedOff: grant.handOffs > 0,
+    });
+    waiter.grant(this.#current);
+  }
+
+  #drop(waiter: Waiter, reason: unknown): void {
+    this.#queue.remove(waiter);
+    waiter.refuse(reason);
+    if (this.#queue.length === 0) this.#contender?.stop();
+  }
+
+  /** Passes the lease on to the next caller without asking the store. */
+  #handOff({ grant, request }: Hold): boolean {
+    const next = this.#queue.head;
+    const { max, time } = this.context.handOff;
+    const { storeHold, handOffs, since } = grant;
+    const now = this.context.clock.now();
+    const fits =
+      next !== undefined &&
+      handOffs < Math.min(max, MAX_HAND_OFFS) &&
+      now - since < time &&
+      request.handOff &&
+      next.request.handOff &&
+      // The next caller gets what is left of the lease: enough only when it is, and will be, renewed.
+      request.renew &&
+      next.request.renew &&
+      next.request.ttl === request.ttl &&
+      storeHold.validUntil - now >= request.ttl / 2;
+    if (!fits) return false;
+    this.#queue.remove(next);
+    this.#give(next, { storeHold, handOffs: handOffs + 1, since });
+    return true;
+  }
+
+  async #giveToStore(hold: Hold): Promise<boolean> {
+    const { storeHold } = hold.grant;
+    const released = storeHold.release();
+    this.#track(released);
+    // Sent right behind the release: one pause less before the next caller's turn.
+    this.#contend();
+    this.#dropIfIdle();
+    try {
+      const ours = await released;
+      if (!ours) hold.lostAtRelease();
+      return ours;
+    } catch (cause) {
+      this.context.cleaner.abandon(this.backend, this.key, storeHold.owner, hold.request.ttl);
+      this.context.events.emit('releaseFailed', { key: this.key, store: this.backend.name, cause });
+      return false;
+    }
+  }
+
+  #returnUnused(storeHold: StoreHold): void {
+    const ttl = storeHold.validUntil - this.context.clock.now();
+    const released = storeHold.release();
+    this.#track(released);
+    released.catch(() => this.context.cleaner.abandon(this.backend, this.key, storeHold.owner, ttl));
+  }
+
+  // A store is not closed while it still has to answer a release.
+  #track(released: Promise<unknown>): void {
+    const { releases } = this.context;
+    releases.add(released);
+    const done = () => releases.delete(released);
+    released.then(done, done);
+  }
+
+  /** `minHold`: the body is done, but the key stays taken for `left` ms more. */
+  #linger(hold: Hold, left: number): boolean {
+    const { storeHold } = hold.grant;
+    // The lease is made to end by itself soon after, so that the key comes free even if this process is gone by then.
+    const renewed = this.backend.store.renew?.([{ hold: storeHold, ttl: left + LINGER_SPARE }]);
+    renewed?.catch(() => undefined);
+    this.context.clock.after(left, () => {
+      this.#current = undefined;
+      this.#returnUnused(storeHold);
+      this.#contend();
+      this.#dropIfIdle();
+    });
+    return true;
+  }
+
+  #dropIfIdle(): void {
+    if (this.#current === undefined && this.#contender === undefined && this.#queue.length === 0) this.onIdle();
+  }
+
+  /** What a wait that has run out is reported as. */
+  #verdict(waiter: Waiter): Error {
+    const status = this.#status;
+    if (this.#current !== undefined || status?.kind === 'contended') return this.#contended(waiter);
+    const { waited } = waiter;
+    const cause = status?.cause;
+    this.context.events.emit('unavailable', { key: this.key, store: this.backend.name, waited, cause });
+    return new LockUnavailableError(
+      `"${this.key}" was not locked: ` +
+        this.backend.failure(cause ?? new Error(`it gave no answer within ${Math.round(waited)} ms`)),
+      { key: this.key, cause },
+    );
+  }
+
+  #contended(waiter: Waiter, maxWaiters?: number): LockContendedError {
+    const { waited } = waiter;
+    const holder = this.#holder()?.label;
+    this.context.events.emit('contended', { key: this.key, store: this.backend.name, waited, holder });
+    return new LockContendedError({ key: this.key, holder, waited, maxWaiters });
+  }
+
+  #holder(): HolderInfo | undefined {
+    if (this.#current !== undefined) return { label: this.context.label };
+    return this.#status?.kind === 'contended' ? this.#status.holder : undefined;
+  }
+}
+
+/** ms for which a lease outlasts `minHold`, so that the release comes before the expiry. */
+const LINGER_SPARE = 500;

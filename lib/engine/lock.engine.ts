@@ -1,0 +1,237 @@
+import { systemClock, type Clock, type LockStore, type StoreInspection } from '../contract/index.js';
+import {
+  LockContendedError,
+  LockLostError,
+  LockOptionsError,
+  LockReentrancyError,
+  LockShutdownError,
+  LockUnavailableError,
+} from '../errors/index.js';
+import { Backend } from './backend.js';
+import { Chain } from './chain.js';
+import { Cleaner } from './cleaner.js';
+import type { EngineContext, HandOffLimits } from './engine.context.js';
+import { HoldSet } from './hold-set.js';
+import type { Hold } from './hold.js';
+import { Lane } from './lane.js';
+import { LockEventHub } from './lock.events.js';
+import type { Lock } from './lock.js';
+import type { LockRequest } from './lock.request.js';
+import { Watchdog } from './watchdog.js';
+
+export interface EngineOptions {
+  /** At least one store, by name. */
+  readonly stores: ReadonlyMap<string, LockStore>;
+  /** What stores show as the holder. */
+  readonly label: string;
+  readonly handOff: HandOffLimits;
+  readonly clock?: Clock | undefined;
+}
+
+/** A body to run under one key or several. */
+export interface RunPlan<T> {
+  readonly backend: Backend;
+  readonly keys: readonly string[];
+  readonly request: Omit<LockRequest, 'key' | 'handOff'>;
+  readonly reentrant: boolean;
+  readonly onLost: 'report' | 'throw';
+  /** What to answer when the keys are contended; without it the error is thrown. */
+  readonly onContended?: ((error: LockContendedError) => T | Promise<T>) | undefined;
+}
+
+/** Queues, leases and losses: all that is the same for every store. Knows no framework. */
+export class LockEngine implements EngineContext {
+  readonly clock: Clock;
+  readonly events = new LockEventHub();
+  readonly watchdog: Watchdog;
+  readonly cleaner: Cleaner;
+  readonly handOff: HandOffLimits;
+  readonly label: string;
+  readonly holds = new Set<Hold>();
+  readonly releases = new Set<Promise<unknown>>();
+  readonly chain = new Chain();
+
+  readonly #backends: Map<string, Backend>;
+  readonly #lanes = new Map<Backend, Map<string, Lane>>();
+  #draining = false;
+  #onDrained: (() => void) | undefined;
+
+  constructor({ stores, label, handOff, clock = systemClock }: EngineOptions) {
+    this.clock = clock;
+    this.label = label;
+    this.handOff = handOff;
+    this.watchdog = new Watchdog(clock);
+    this.cleaner = new Cleaner(clock);
+    this.#backends = new Map([...stores].map(([name, store]) => [name, new Backend(name, store)]));
+    for (const backend of this.#backends.values()) this.#lanes.set(backend, new Map());
+  }
+
+  /** @throws LockOptionsError when no store has that name */
+  backend(name: string, place: string): Backend {
+    const backend = this.#backends.get(name);
+    if (backend !== undefined) return backend;
+    const known = [...this.#backends.keys()].map((known) => `"${known}"`).join(', ');
+    throw new LockOptionsError(`${place}: there is no store "${name}"; the module has ${known}.`);
+  }
+
+  /** Opens all stores, or closes those that it has opened and throws. */
+  async open(): Promise<void> {
+    const opened = await Promise.allSettled([...this.#backends.values()].map((backend) => backend.open()));
+    const failure = opened.find((result) => result.status === 'rejected');
+    if (failure === undefined) return;
+    await this.close(0);
+    throw failure.reason;
+  }
+
+  /** Takes a key, waiting as the request says. */
+  acquire(backend: Backend, request: LockRequest): Promise<Hold> {
+    const own = this.chain.holdOf(backend, request.key);
+    if (own !== undefined) return Promise.reject(new LockReentrancyError(request.key));
+    // What runs under a lock may finish its work with the further locks that it needs.
+    const nested = this.chain.current() !== undefined;
+    if (this.#draining && !nested) return Promise.reject(new LockShutdownError(request.key));
+    return this.#lane(backend, request.key).acquire(request, nested);
+  }
+
+  /** @throws LockUnavailableError when the store did not answer */
+  inspect(backend: Backend, key: string): Promise<StoreInspection | undefined> {
+    return this.#ask(backend, key, () => backend.store.inspect(key));
+  }
+
+  /** @throws LockUnavailableError when the store did not answer */
+  forceRelease(backend: Backend, key: string): Promise<boolean> {
+    return this.#ask(backend, key, () => backend.store.forceRelease(key));
+  }
+
+  /** How many callers of this process wait for the key. */
+  localWaiters(backend: Backend, key: string): number {
+    return this.#lanes.get(backend)?.get(key)?.waiters ?? 0;
+  }
+
+  /**
+   * Runs a body under its keys. What the body returns or throws is what comes out, whatever happens to the lock.
+   *
+   * @throws LockContendedError, LockUnavailableError, LockShutdownError when the keys could not be taken
+   * @throws LockReentrancyError when the call chain holds a key already
+   * @throws LockLostError with `onLost: 'throw'`, when the body succeeded and its lock had been lost
+   */
+  async run<T>(plan: RunPlan<T>, body: (lock: Lock) => T | Promise<T>): Promise<T> {
+    let holds: [Hold, ...Hold[]];
+    try {
+      holds = await this.acquireAll(plan);
+    } catch (error) {
+      if (plan.onContended !== undefined && error instanceof LockContendedError) return plan.onContended(error);
+      throw error;
+    }
+    const lock = holds.length === 1 ? holds[0] : new HoldSet(holds);
+    let result: T;
+    try {
+      result = await this.chain.run(lock, holds, () => body(lock));
+    } catch (error) {
+      await leaveAll(holds);
+      throw error;
+    }
+    await leaveAll(holds);
+    if (plan.onLost === 'throw') rethrowLoss(holds, result);
+    return result;
+  }
+
+  /** Takes all keys of a plan or none, in sorted order and under one deadline. */
+  async acquireAll<T>({ backend, keys, request, reentrant }: RunPlan<T>): Promise<[Hold, ...Hold[]]> {
+    const [only] = keys;
+    if (only !== undefined && keys.length === 1) {
+      return [await this.#acquireOrEnter(backend, { ...request, key: only, handOff: true }, reentrant)];
+    }
+    // Sorted by code unit, so that every process takes them in the same order and none waits in a circle.
+    const sorted = [...new Set(keys)].sort();
+    const deadline = this.clock.now() + request.wait;
+    const holds: Hold[] = [];
+    try {
+      for (const key of sorted) {
+        const wait = Math.max(0, deadline - this.clock.now());
+        const handOff = sorted.length === 1;
+        holds.push(await this.#acquireOrEnter(backend, { ...request, wait, key, handOff }, reentrant));
+      }
+    } catch (error) {
+      await leaveAll(holds);
+      throw error;
+    }
+    return holds as [Hold, ...Hold[]];
+  }
+
+  /**
+   * Takes no new locks, lets the running bodies finish for up to `timeout` ms, then ends what is left and closes the
+   * stores.
+   */
+  async close(timeout: number): Promise<void> {
+    await this.drain(timeout);
+    for (const hold of this.holds) hold.cutShort('the application shut down while it was held');
+    for (const lane of this.#allLanes()) lane.refuseAll();
+    await Promise.allSettled(this.releases);
+    await this.cleaner.close();
+    this.watchdog.close();
+    await Promise.allSettled([...this.#backends.values()].map(({ store }) => store.close()));
+  }
+
+  /** The first half of {@link close}. */
+  async drain(timeout: number): Promise<void> {
+    this.#draining = true;
+    for (const lane of this.#allLanes()) lane.refuseAll({ nested: false });
+    if (this.holds.size === 0 || timeout === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = this.clock.after(timeout, resolve, true);
+      this.#onDrained = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+    this.#onDrained = undefined;
+  }
+
+  forget(hold: Hold): void {
+    this.holds.delete(hold);
+    if (this.holds.size === 0) this.#onDrained?.();
+  }
+
+  async #ask<T>(backend: Backend, key: string, question: () => Promise<T>): Promise<T> {
+    try {
+      if (!backend.isOpen) await backend.open();
+      return await question();
+    } catch (cause) {
+      throw new LockUnavailableError(`Nothing is known of "${key}": ${backend.failure(cause)}`, { key, cause });
+    }
+  }
+
+  async #acquireOrEnter(backend: Backend, request: LockRequest, reentrant: boolean): Promise<Hold> {
+    const own = reentrant ? this.chain.holdOf(backend, request.key) : undefined;
+    if (own === undefined) return this.acquire(backend, request);
+    own.enter();
+    return own;
+  }
+
+  *#allLanes(): Generator<Lane> {
+    for (const lanes of this.#lanes.values()) yield* lanes.values();
+  }
+
+  #lane(backend: Backend, key: string): Lane {
+    const lanes = this.#lanes.get(backend) as Map<string, Lane>;
+    let lane = lanes.get(key);
+    if (lane === undefined) {
+      lane = new Lane(this, backend, key, () => lanes.delete(key));
+      lanes.set(key, lane);
+    }
+    return lane;
+  }
+}
+
+async function leaveAll(holds: readonly Hold[]): Promise<void> {
+  if (holds.length === 1) await holds[0]?.leave();
+  else await Promise.all(holds.map((hold) => hold.leave()));
+}
+
+function rethrowLoss(holds: readonly Hold[], result: unknown): void {
+  for (const { lostError } of holds) {
+    if (lostError !== undefined)
+      throw new LockLostError(lostError.key ?? '', lostError.reason, lostError.cause, result);
+  }
+}

@@ -1,0 +1,48 @@
+interface About {
+  readonly key: string;
+  /** The name the store has in the module. */
+  readonly store: string;
+}
+
+/** What the engine tells. All times are ms. */
+export interface LockEvents {
+  acquired: About & { readonly waited: number; readonly handedOff: boolean };
+  /** A call gave up since somebody else held the key. */
+  contended: About & { readonly waited: number; readonly holder: string | undefined };
+  /** A call gave up since the store did not answer. */
+  unavailable: About & { readonly waited: number; readonly cause: unknown };
+  released: About & { readonly held: number };
+  lost: About & { readonly held: number; readonly error: Error };
+  /** A renewal got no answer; it is tried again until the lock's time runs out. */
+  renewalFailed: About & { readonly remaining: number; readonly cause: unknown };
+  /** A release got no answer; it is tried again in the background. */
+  releaseFailed: About & { readonly cause: unknown };
+}
+
+export type LockEventName = keyof LockEvents;
+export type LockEventListener<E extends LockEventName> = (event: LockEvents[E]) => void;
+
+/** Typed events. A listener that throws never breaks a lock: its error is handed to `onError`. */
+export class LockEventHub {
+  readonly #listeners = new Map<LockEventName, Set<(event: never) => void>>();
+  onError: ((error: unknown, event: LockEventName) => void) | undefined;
+
+  /** @returns a function that ends the subscription */
+  on<E extends LockEventName>(event: E, listener: LockEventListener<E>): () => void {
+    const listeners = this.#listeners.get(event) ?? new Set();
+    this.#listeners.set(event, listeners.add(listener));
+    return () => listeners.delete(listener);
+  }
+
+  emit<E extends LockEventName>(name: E, event: LockEvents[E]): void {
+    const listeners = this.#listeners.get(name) as Set<LockEventListener<E>> | undefined;
+    if (listeners === undefined) return;
+    for (const listener of listeners) {
+      try {
+        listener(event);
+      } catch (error) {
+        this.onError?.(error, name);
+      }
+    }
+  }
+}
