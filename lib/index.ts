@@ -1,0 +1,27 @@
+export { LockModule } from './lock.module.js';
+export type { LockModuleExtras, LockOptionsFactory } from './lock.module-definition.js';
+export type { HandOffOptions, LockModuleOptions } from './lock-module.options.js';
+export { LockService } from './lock.service.js';
+export type { LockInspection } from './lock.inspection.js';
+export { DistributedLock, type Lockable, type LockedMethodDecorator } from './decorators/distributed-lock.decorator.js';
+export type { DistributedLockOptions, ReturnShape } from './decorators/distributed-lock.options.js';
+export { LockKey } from './decorators/lock-key.decorator.js';
+export { LockInterceptor } from './interceptors/lock.interceptor.js';
+export { lockKey, type KeyValue } from './keys/index.js';
+export type { Lock } from './engine/lock.js';
+export type { LockEventListener, LockEventName, LockEvents } from './engine/lock.events.js';
+export type { AcquireOptions, ContendedInfo, Duration, LockOptions, OnContended } from './options/index.js';
+export * from './errors/index.js';
+export type {
+  AcquireRequest,
+  AcquireResult,
+  HolderInfo,
+  LockMode,
+  LockStore,
+  QueueStatus,
+  RenewOutcome,
+  RenewRequest,
+  StoreGuarantees,
+  StoreHold,
+  StoreInspection,
+} from './contract/index.js';

@@ -1,0 +1,189 @@
+import { Injectable } from '@nestjs/common';
+import type { StoreGuarantees } from './contract/index.js';
+import type { Backend } from './engine/backend.js';
+import { DisabledLock } from './engine/disabled-lock.js';
+import type { LockEngine, RunPlan } from './engine/lock.engine.js';
+import type { LockEventListener, LockEventName } from './engine/lock.events.js';
+import type { Lock } from './engine/lock.js';
+import { LockContendedError, LockOptionsError } from './errors/index.js';
+import { LockScope } from './interceptors/lock.scope.js';
+import { checkKey, checkKeys } from './keys/index.js';
+import { inspect, type LockInspection } from './lock.inspection.js';
+import {
+  ACQUIRE_OPTION_NAMES,
+  LOCK_OPTION_NAMES,
+  resolveOptions,
+  show,
+  type AcquireOptions,
+  type LockOptions,
+  type ResolvedLockOptions,
+} from './options/index.js';
+
+/** What a body returns under `onContended`: `undefined` when it was skipped. */
+type Body<T> = (lock: Lock) => T | Promise<T>;
+
+/** Locks by hand: what people inject. */
+@Injectable()
+export class LockService {
+  // Decorators pass the same frozen options at every call: they are looked at once.
+  readonly #resolved = new WeakMap<LockOptions, ResolvedLockOptions>();
+
+  /** @internal */
+  constructor(
+    private readonly engine: LockEngine,
+    private readonly defaults: ResolvedLockOptions & { readonly store: string },
+  ) {}
+
+  /**
+   * Takes a key and leaves its release to the caller, best by `await using lock = await locks.acquire(key)`. Prefer
+   * {@link withLock}, which cannot forget.
+   *
+   * @throws LockContendedError when somebody else kept it for longer than `wait`
+   * @throws LockUnavailableError when the store did not answer
+   * @throws LockKeyError, LockOptionsError for bad input; LockReentrancyError when the call chain holds the key already
+   */
+  async acquire(key: string, options?: AcquireOptions): Promise<Lock> {
+    return this.#acquire(checkKey(key, 'acquire()'), this.#resolve(options, 'acquire()', ACQUIRE_OPTION_NAMES));
+  }
+
+  /**
+   * Takes a key if it is free: like {@link acquire}, but `null` when somebody else has it, and without waiting unless
+   * `wait` says so.
+   */
+  async tryAcquire(key: string, options?: AcquireOptions): Promise<Lock | null> {
+    const resolved = this.#resolve({ wait: 0, ...options }, 'tryAcquire()', ACQUIRE_OPTION_NAMES);
+    try {
+      return await this.#acquire(checkKey(key, 'tryAcquire()'), resolved);
+    } catch (error) {
+      if (error instanceof LockContendedError) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Runs `body` while holding the key, or all of several keys, and answers what it returns. Whatever happens to the
+   * lock, the body's own result or error is what comes out, unless `onLost: 'throw'`.
+   *
+   * @throws LockContendedError when somebody else kept a key for longer than `wait` (see `onContended`)
+   * @throws LockUnavailableError when the store did not answer
+   * @throws LockKeyError, LockOptionsError for bad input; LockReentrancyError when the call chain holds a key already
+   */
+  async withLock<T>(keys: string | readonly string[], body: Body<T>): Promise<T>;
+  async withLock<T>(
+    keys: string | readonly string[],
+    options: LockOptions & { onContended: 'skip' },
+    body: Body<T>,
+  ): Promise<T | undefined>;
+  async withLock<T, F>(
+    keys: string | readonly string[],
+    options: LockOptions & { onContended: (...info: never[]) => F },
+    body: Body<T>,
+  ): Promise<T | Awaited<F>>;
+  async withLock<T>(keys: string | readonly string[], options: LockOptions, body: Body<T>): Promise<T>;
+  async withLock<T>(keys: string | readonly string[], options: LockOptions | Body<T>, body?: Body<T>): Promise<T> {
+    const place = 'withLock()';
+    const [given, run] = typeof options === 'function' ? [undefined, options] : [options, body];
+    if (typeof run !== 'function') {
+      throw new LockOptionsError(
+        `${place}: the body is ${show(run)}, but must be a function: withLock(key, options?, body).`,
+      );
+    }
+    const checked = checkKeys(keys, place);
+    const resolved = this.#resolve(given, place, LOCK_OPTION_NAMES);
+    const backend = this.#backend(resolved, place);
+    if (!resolved.enabled) return run(new DisabledLock(backend, checked));
+    return this.engine.run(this.#plan<T>(backend, checked, resolved), run);
+  }
+
+  /**
+   * The innermost lock that the present call chain runs under, of `key` if one is given. Only bodies of {@link withLock}
+   * and of decorated methods count; a lock from {@link acquire} belongs to no chain.
+   */
+  current(key?: string): Lock | undefined {
+    return this.engine.chain.current(key);
+  }
+
+  /** Who holds a key, or `undefined` when it is free. @throws LockUnavailableError when the store did not answer */
+  async inspect(key: string, options?: { readonly store?: string }): Promise<LockInspection | undefined> {
+    const checked = checkKey(key, 'inspect()');
+    const backend = this.#named(options, 'inspect()');
+    return inspect(this.engine, backend, checked);
+  }
+
+  /**
+   * Takes a key away from whoever holds it, for an operator who knows that the holder is gone. A holder that is not
+   * gone is told at its next renewal.
+   *
+   * @returns whether anybody held it
+   * @throws LockUnavailableError when the store did not answer
+   */
+  async forceRelease(key: string, options?: { readonly store?: string }): Promise<boolean> {
+    const checked = checkKey(key, 'forceRelease()');
+    const backend = this.#named(options, 'forceRelease()');
+    return this.engine.forceRelease(backend, checked);
+  }
+
+  /** What a store promises. */
+  guarantees(options?: { readonly store?: string }): StoreGuarantees {
+    return this.#named(options, 'guarantees()').store.guarantees;
+  }
+
+  /**
+   * Listens to what happens to locks. A listener that throws breaks nothing.
+   *
+   * @returns a function that ends the subscription
+   */
+  on<E extends LockEventName>(event: E, listener: LockEventListener<E>): () => void {
+    return this.engine.events.on(event, listener);
+  }
+
+  #acquire(key: string, resolved: ResolvedLockOptions): Promise<Lock> {
+    const backend = this.#backend(resolved, 'acquire()');
+    return this.engine.acquire(backend, { ...scoped(resolved), key, handOff: true });
+  }
+
+  #plan<T>(backend: Backend, keys: readonly string[], resolved: ResolvedLockOptions): RunPlan<T> {
+    const { onContended, reentrant, onLost } = resolved;
+    return {
+      backend,
+      keys,
+      request: scoped(resolved),
+      reentrant,
+      onLost,
+      onContended: contendedAnswer(onContended, keys) as RunPlan<T>['onContended'],
+    };
+  }
+
+  #resolve(given: LockOptions | undefined, place: string, allowed: readonly string[]): ResolvedLockOptions {
+    if (given === undefined) return this.defaults;
+    const known = this.#resolved.get(given);
+    if (known !== undefined) return known;
+    const resolved = resolveOptions(this.defaults, given, place, allowed);
+    if (Object.isFrozen(given)) this.#resolved.set(given, resolved);
+    return resolved;
+  }
+
+  #named(options: { readonly store?: string } | undefined, place: string): Backend {
+    return this.#backend(this.#resolve(options, place, ['store']), place);
+  }
+
+  #backend({ store = this.defaults.store }: ResolvedLockOptions, place: string): Backend {
+    return this.engine.backend(store, place);
+  }
+}
+
+/** Within a request, nobody waits for a client that is gone. */
+function scoped(resolved: ResolvedLockOptions): ResolvedLockOptions {
+  const gone = LockScope.current()?.signal;
+  if (gone === undefined) return resolved;
+  return { ...resolved, signal: resolved.signal === undefined ? gone : AbortSignal.any([resolved.signal, gone]) };
+}
+
+function contendedAnswer(
+  onContended: LockOptions['onContended'],
+  keys: readonly string[],
+): ((error: LockContendedError) => unknown) | undefined {
+  if (onContended === 'skip') return () => undefined;
+  if (typeof onContended !== 'function') return undefined;
+  return (error) => onContended({ keys, holder: error.holder, waited: error.waited, error });
+}
