@@ -8,7 +8,7 @@ export class DisabledLock implements Lock {
   readonly key: string;
   readonly store: string;
   readonly guarantees: StoreGuarantees;
-  readonly signal = new AbortController().signal;
+  readonly signal: AbortSignal = new AbortController().signal;
   readonly held = true;
 
   constructor(

@@ -140,7 +140,7 @@ export class LockEngine implements EngineContext {
   async acquireAll<T>({ backend, keys, request, reentrant }: RunPlan<T>): Promise<[Hold, ...Hold[]]> {
     const [only] = keys;
     if (only !== undefined && keys.length === 1) {
-      return [await this.#acquireOrEnter(backend, { ...request, key: only, handOff: true }, reentrant)];
+      return [await this.#acquireOrEnter(backend, oneKey(request, only, request.wait, true), reentrant)];
     }
     // Sorted by code unit, so that every process takes them in the same order and none waits in a circle.
     const sorted = [...new Set(keys)].sort();
@@ -149,8 +149,8 @@ export class LockEngine implements EngineContext {
     try {
       for (const key of sorted) {
         const wait = Math.max(0, deadline - this.clock.now());
-        const handOff = sorted.length === 1;
-        holds.push(await this.#acquireOrEnter(backend, { ...request, wait, key, handOff }, reentrant));
+        const single = oneKey(request, key, wait, sorted.length === 1);
+        holds.push(await this.#acquireOrEnter(backend, single, reentrant));
       }
     } catch (error) {
       await leaveAll(holds);
@@ -222,6 +222,16 @@ export class LockEngine implements EngineContext {
     }
     return lane;
   }
+}
+
+// Field by field: several times faster than a spread, at every single lock.
+function oneKey(
+  { ttl, renew, maxHold, minHold, maxWaiters, signal }: RunPlan<unknown>['request'],
+  key: string,
+  wait: number,
+  handOff: boolean,
+): LockRequest {
+  return { key, ttl, renew, wait, maxHold, minHold, maxWaiters, handOff, signal };
 }
 
 async function leaveAll(holds: readonly Hold[]): Promise<void> {

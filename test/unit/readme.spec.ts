@@ -1,0 +1,19 @@
+import { expect, it } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import { LOCK_OPTION_NAMES } from '../../lib/options/index.js';
+import { LockErrorCode } from '../../lib/index.js';
+import { memoryStore } from '../../lib/stores/memory/index.js';
+import { redisStore } from '../../lib/stores/redis/index.js';
+import { sqliteStore } from '../../lib/stores/sqlite/index.js';
+import { guaranteesTable, withGuarantees } from '../../scripts/support/guarantees-table.mjs';
+
+const readme = readFileSync('README.md', 'utf8');
+
+it('shows the guarantees that the stores state (npm run docs writes them)', () => {
+  const stores = [redisStore({ url: 'redis://localhost' }), sqliteStore({ filename: 'locks.db' }), memoryStore()];
+  expect(readme).toBe(withGuarantees(readme, guaranteesTable(stores)));
+});
+
+it('names every option and every error code', () => {
+  for (const name of [...LOCK_OPTION_NAMES, ...Object.values(LockErrorCode)]) expect(readme).toContain(`\`${name}\``);
+});
