@@ -74,6 +74,11 @@ export class LockEngine implements EngineContext {
     throw new LockOptionsError(`${place}: there is no store "${name}"; the module has ${known}.`);
   }
 
+  /** How many keys this process holds, waits for or is about to forget. */
+  get laneCount(): number {
+    return [...this.#lanes.values()].reduce((sum, lanes) => sum + lanes.size, 0);
+  }
+
   /** Opens all stores, or closes those that it has opened and throws. */
   async open(): Promise<void> {
     const opened = await Promise.allSettled([...this.#backends.values()].map((backend) => backend.open()));
