@@ -4,6 +4,8 @@ import { LockError, LockErrorCode } from './lock.error.js';
 export class LockOptionsError extends LockError {
   readonly code = LockErrorCode.Options;
   readonly statusCode = 500;
+  /** Waiting does not mend a configuration: a store that fails with this ends every wait at once. */
+  readonly retryable = false;
 
   constructor(message: string, cause?: unknown) {
     super(message, undefined, cause);

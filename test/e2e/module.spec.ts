@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
 import { inspect } from 'node:util';
-import { LockModule, LockService, type LockModuleOptions, type LockStore } from '../../lib/index.js';
+import { LockModule, LockOptionsError, LockService, type LockModuleOptions, type LockStore } from '../../lib/index.js';
 import { memoryStore } from '../../lib/stores/memory/index.js';
 import { redisStore } from '../../lib/stores/redis/index.js';
 import { sqliteStore } from '../../lib/stores/sqlite/index.js';
@@ -116,6 +116,16 @@ describe('LockModule', () => {
     await expect(locks.inspect('k')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
     reachable = true;
     await expect(locks.withLock('k', async () => 'ran')).resolves.toBe('ran');
+    await app.close();
+  });
+
+  it('ends a wait at once when trying again cannot help', async () => {
+    const { store } = counting(() => Promise.reject(new LockOptionsError('the driver is missing')));
+    const app = await compile(LockModule.forRoot({ store, lazyConnect: true, wait: '20s' }));
+    await expect(app.get(LockService).acquire('k')).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+      message: expect.stringContaining('the driver is missing'),
+    });
     await app.close();
   });
 
