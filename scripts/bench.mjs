@@ -1,0 +1,95 @@
+// What a lock costs, alone and beside others. Figures are of the machine they were taken on: compare ratios.
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, release, tmpdir, totalmem, type } from 'node:os';
+import { join } from 'node:path';
+import { benchmarks, onRedis } from '../benchmark/index.mjs';
+import { cleanUp, onEnd } from './support/cleanup.mjs';
+import { readOptions } from './support/options.mjs';
+import { prepare } from './support/prepare.mjs';
+import { startRedis } from './support/redis.mjs';
+import { root } from './support/run.mjs';
+
+const usage = `Usage: npm run bench [-- options]
+
+Options:
+  --only <a,b>    only these of: ${benchmarks.join(', ')}
+  --json <file>   writes all figures to a file as well
+  --help          this text`;
+
+const options = readOptions(usage, { only: { type: 'string' }, json: { type: 'string' } }, ({ only }) => {
+  const unknown = only?.split(',').filter((name) => !benchmarks.includes(name)) ?? [];
+  if (unknown.length === 0) return undefined;
+  return `There is no benchmark "${unknown[0]}". There are: ${benchmarks.join(', ')}.`;
+});
+
+async function main() {
+  const wanted = benchmarks.filter((name) => options.only?.split(',').includes(name) ?? true);
+  const needsRedis = wanted.some((name) => onRedis.includes(name));
+  const givenUrl = process.env.TEST_REDIS_URL;
+  await prepare(...(needsRedis && givenUrl === undefined ? ['redis-server'] : []));
+
+  const started = performance.now();
+  const folder = mkdtempSync(join(tmpdir(), 'lock-bench-'));
+  onEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const context = {
+    sqliteFile: join(folder, 'locks.sqlite'),
+    redisUrl: needsRedis ? (givenUrl ?? (await startRedis())) : undefined,
+  };
+
+  const machine = describeMachine();
+  console.log(Object.values(machine).join(' · '));
+  const results = {};
+  for (const name of wanted) {
+    const { title, print } = await import(`../benchmark/${name}.mjs`);
+    console.log(`\n== ${title} (${name})\n`);
+    results[name] = await runApart(name, context);
+    console.log(print(results[name]));
+  }
+  const seconds = Math.round((performance.now() - started) / 1000);
+  const problems = Object.values(results).flatMap(({ problems = [] }) => problems);
+  console.log(`\nTook ${seconds} s.`);
+  for (const problem of problems) console.error(`PROBLEM ${problem}`);
+  if (options.json)
+    writeFileSync(options.json, `${JSON.stringify({ machine, seconds, results, problems }, null, 2)}\n`);
+  return problems.length === 0 ? 0 : 1;
+}
+
+/** Each benchmark has a process to itself, so that none finds the heap and the compiled code of another. */
+async function runApart(name, context) {
+  const child = fork(join(root, 'benchmark/support/child.mjs'), {
+    execArgv: ['--expose-gc'],
+    stdio: ['ignore', 2, 2, 'ipc'],
+  });
+  onEnd(() => child.kill());
+  child.send({ file: new URL(`../benchmark/${name}.mjs`, import.meta.url).href, context });
+  const ended = once(child, 'exit').then(([code]) => ({ error: `it ended with ${code}` }));
+  const { result, error } = await Promise.race([once(child, 'message').then(([message]) => message), ended]);
+  if (error) throw new Error(`${name}: ${error}`);
+  return result;
+}
+
+function describeMachine() {
+  const installed = (name) =>
+    JSON.parse(readFileSync(join(root, 'node_modules', name, 'package.json'), 'utf8')).version;
+  const processors = cpus();
+  return {
+    processor: `${processors.length} × ${processors[0]?.model.trim() ?? 'unknown processor'}`,
+    memory: `${Math.round(totalmem() / 2 ** 30)} GB`,
+    system: `${type()} ${release()}`,
+    node: `Node ${process.version}`,
+    packages: ['@nestjs/core', 'ioredis', 'redlock', 'redis-semaphore', 'better-sqlite3']
+      .map((name) => `${name} ${installed(name)}`)
+      .join(', '),
+  };
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  console.error(`The benchmark failed: ${error.message}`);
+  process.exitCode = 1;
+} finally {
+  await cleanUp();
+}
