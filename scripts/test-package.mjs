@@ -7,7 +7,11 @@ import { ensureBuild, ensureDependencies } from './support/ensure.mjs';
 import { headline, root, run, runBin, tsc } from './support/run.mjs';
 
 /** The trees that the tarball is installed into; no optional peer is among them. */
-const trees = [{ name: 'Nest 12', nest: '12.5.1', formats: ['esm', 'cjs'] }];
+const trees = [
+  { name: 'Nest 10', nest: '10.4.22', formats: ['esm', 'cjs'] },
+  { name: 'Nest 11', nest: '11.2.10', formats: ['esm', 'cjs'] },
+  { name: 'Nest 12', nest: '12.5.1', formats: ['esm', 'cjs'] },
+];
 
 /** How consumers' compilers find types, each with the extension of a file that it reads in that format. */
 const typeResolutions = [
@@ -27,11 +31,21 @@ const subpaths = Object.keys(ownPackage.exports)
   .map((path) => ownPackage.name + path.slice(1));
 
 const useLibrary = `
-class Orders {}
-Module({ imports: [LockModule.forRoot({ store: memoryStore() })], providers: [Orders] })(Orders);
-const app = await NestFactory.createApplicationContext(Orders, { logger: false, abortOnError: false });
+class Orders {
+  async pay(orderId) {
+    return 'paid ' + orderId;
+  }
+}
+const descriptor = Object.getOwnPropertyDescriptor(Orders.prototype, 'pay');
+DistributedLock('order:<orderId>')(Orders.prototype, 'pay', descriptor);
+Object.defineProperty(Orders.prototype, 'pay', descriptor);
+class App {}
+Module({ imports: [LockModule.forRoot({ store: memoryStore() })], providers: [Orders] })(App);
+const app = await NestFactory.createApplicationContext(App, { logger: false, abortOnError: false });
 const result = await app.get(LockService).withLock('order:1', () => 'done');
 if (result !== 'done') throw new Error('withLock gave ' + result);
+const paid = await app.get(Orders).pay(7);
+if (paid !== 'paid 7') throw new Error('pay gave ' + paid);
 await app.close();
 `;
 
@@ -40,14 +54,14 @@ const consumers = {
 import 'reflect-metadata';
 import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { LockModule, LockService } from 'nestjs-distributed-lock';
+import { DistributedLock, LockModule, LockService } from 'nestjs-distributed-lock';
 import { memoryStore } from 'nestjs-distributed-lock/memory';
 ${useLibrary}`,
   cjs: `
 require('reflect-metadata');
 const { Module } = require('@nestjs/common');
 const { NestFactory } = require('@nestjs/core');
-const { LockModule, LockService } = require('nestjs-distributed-lock');
+const { DistributedLock, LockModule, LockService } = require('nestjs-distributed-lock');
 const { memoryStore } = require('nestjs-distributed-lock/memory');
 (async () => {${useLibrary}})().catch((error) => {
   console.error(error);
