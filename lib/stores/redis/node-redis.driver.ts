@@ -1,0 +1,108 @@
+import type { NodeRedisClient } from './redis.client.js';
+import type { ConnectionListener, RedisDriver, RedisSubscriber } from './redis.driver.js';
+
+interface NodeRedisOptions {
+  readonly socket?: { readonly host?: string; readonly port?: number; readonly path?: string };
+}
+
+interface NodeRedisSubscriberClient extends NodeRedisClient {
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+}
+
+export class NodeRedisDriver implements RedisDriver {
+  readonly advice =
+    'call `await client.connect()` first; after `close()` or a reconnectStrategy of `false` it stays closed';
+
+  constructor(private readonly client: NodeRedisClient) {}
+
+  get address(): string {
+    const { host, port, path } = (this.client.options as NodeRedisOptions | undefined)?.socket ?? {};
+    return path ?? `${host ?? 'localhost'}:${port ?? 6379}`;
+  }
+
+  get status(): string {
+    if (this.client.isReady) return 'ready';
+    return this.client.isOpen ? 'connecting' : 'closed';
+  }
+
+  get ready(): boolean {
+    return this.client.isReady;
+  }
+
+  get ended(): boolean {
+    return !this.client.isOpen;
+  }
+
+  start(): void {
+    // Connecting is the owner's: a second connect() fails, and it would be theirs.
+  }
+
+  listen({ ready, ended, failed }: ConnectionListener): () => void {
+    this.client.on('ready', ready);
+    this.client.on('end', ended);
+    this.client.on('error', failed);
+    return () => {
+      this.client.off('ready', ready);
+      this.client.off('end', ended);
+      this.client.off('error', failed);
+    };
+  }
+
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.client.evalSha(sha, { keys: [...keys], arguments: [...args] });
+  }
+
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.client.eval(source, { keys: [...keys], arguments: [...args] });
+  }
+
+  subscriber(): RedisSubscriber {
+    const options = (this.client.options ?? {}) as NodeRedisOptions;
+    const subscriber = this.client.duplicate({
+      disableOfflineQueue: false,
+      commandOptions: undefined,
+      clientSideCache: undefined,
+      emitInvalidate: undefined,
+      socket: {
+        ...options.socket,
+        keepAlive: true,
+        keepAliveInitialDelay: 10_000,
+        socketTimeout: undefined,
+        reconnectStrategy: (attempt: number) => Math.min((attempt + 1) * 100, 2_000),
+      },
+    }) as NodeRedisSubscriberClient;
+    return new NodeRedisSubscriber(subscriber);
+  }
+
+  quit(): Promise<unknown> {
+    return this.client.close();
+  }
+
+  destroy(): void {
+    this.client.destroy();
+  }
+}
+
+class NodeRedisSubscriber implements RedisSubscriber {
+  constructor(private readonly client: NodeRedisSubscriberClient) {
+    // An error that nobody listens to ends the process. It reconnects by itself, and the poll bridges the gap.
+    client.on('error', () => undefined);
+  }
+
+  async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      // connect() goes on trying while the server is down or refuses: only the event tells.
+      this.client.on('error', reject);
+      this.client
+        .connect()
+        .then(() => this.client.subscribe(channel, (message) => listener(message)))
+        .then(() => resolve(), reject)
+        .finally(() => this.client.off('error', reject));
+    });
+  }
+
+  destroy(): void {
+    // Before version 6 this throws when it is closed already.
+    if (this.client.isOpen) this.client.destroy();
+  }
+}

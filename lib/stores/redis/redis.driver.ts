@@ -1,0 +1,44 @@
+/** What happens to a connection while somebody waits for it. */
+export interface ConnectionListener {
+  readonly ready: () => void;
+  /** It is closed, and will not come back by itself. */
+  readonly ended: () => void;
+  readonly failed: (error: unknown) => void;
+}
+
+/** The one connection on which a process hears its wake-up messages. Ours to close. */
+export interface RedisSubscriber {
+  /** Settles when the server has confirmed. Subscribes anew by itself after a reconnect. */
+  subscribe(channel: string, listener: (message: string) => void): Promise<void>;
+  destroy(): void;
+}
+
+/**
+ * What the store needs of a client library. One implementation for each family, with nothing in it but the calls'
+ * translation: bounds, errors and retries are {@link RedisConnection}'s.
+ */
+export interface RedisDriver {
+  /** Where it connects to, for messages: never a user name or password. */
+  readonly address: string;
+  /** The library's own word for the connection's state, for messages. */
+  readonly status: string;
+  /** Whether a command would be sent now instead of being queued in the client. */
+  readonly ready: boolean;
+  /** Whether it is closed and will not connect by itself. */
+  readonly ended: boolean;
+  /** What to do about `ended`, for messages. */
+  readonly advice: string;
+
+  /** Connects a client that was told to wait until it is used. */
+  start(): void;
+  /** Returns a function that takes the listener away again. */
+  listen(listener: ConnectionListener): () => void;
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** A connection of its own, with the same credentials. */
+  subscriber(): RedisSubscriber;
+  /** Says goodbye. Called only on a client that is ours. */
+  quit(): Promise<unknown>;
+  /** Closes at once. Called only on a client that is ours. */
+  destroy(): void;
+}

@@ -1,0 +1,151 @@
+import {
+  leaseDeadline,
+  type AcquireRequest,
+  type AcquireResult,
+  type LockStore,
+  type RenewOutcome,
+  type RenewRequest,
+  type StoreGuarantees,
+  type StoreInspection,
+} from '../../contract/index.js';
+import { LockUnavailableError } from '../../errors/index.js';
+import type { Doorbell } from '../shared/doorbell.js';
+import { jitter, waitLoop, type Attempt } from '../shared/wait-loop.js';
+import { RedisHold } from './redis.hold.js';
+import type { RedisSettings } from './redis.options.js';
+import { RedisSession } from './redis.session.js';
+
+const GUARANTEES: StoreGuarantees = Object.freeze({
+  ownership: true,
+  fencing: 'global',
+  survivesFailover: false,
+  fifo: true,
+  reach: 'network',
+  expiry: 'lease',
+  wakeUp: 'push',
+});
+
+// A script holds the server up for as long as it runs.
+const RENEWALS_PER_SCRIPT = 100;
+
+/** @see redisStore */
+export class RedisStore implements LockStore {
+  readonly name = 'redis';
+  readonly guarantees = GUARANTEES;
+  readonly modes = ['exclusive'] as const;
+
+  #opening: Promise<RedisSession> | undefined;
+  #session: RedisSession | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(private readonly settings: RedisSettings) {}
+
+  async open(): Promise<void> {
+    if (this.#closing) throw closedError();
+    this.#opening ??= RedisSession.open(this.settings);
+    const opening = this.#opening;
+    try {
+      this.#session = await opening;
+    } catch (error) {
+      if (this.#opening === opening) this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  async acquire(request: AcquireRequest): Promise<AcquireResult> {
+    const session = this.#opened();
+    if (!request.wait) return this.#tryOnce(session, request);
+    return session.wakeUps.during(request.owner, (bell) => this.#wait(session, request, bell));
+  }
+
+  async abandon(key: string, owner: string): Promise<void> {
+    await this.#opened().locks.release(key, owner);
+  }
+
+  async renew(requests: readonly RenewRequest[]): Promise<RenewOutcome[]> {
+    const session = this.#opened();
+    const chunks: Promise<RenewOutcome[]>[] = [];
+    for (let from = 0; from < requests.length; from += RENEWALS_PER_SCRIPT) {
+      chunks.push(this.#renewChunk(session, requests.slice(from, from + RENEWALS_PER_SCRIPT)));
+    }
+    return (await Promise.all(chunks)).flat();
+  }
+
+  async inspect(key: string): Promise<StoreInspection | undefined> {
+    return this.#opened().locks.inspect(key);
+  }
+
+  async forceRelease(key: string): Promise<boolean> {
+    return this.#opened().locks.forceRelease(key);
+  }
+
+  async close(): Promise<void> {
+    this.#closing ??= this.#close();
+    await this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    const session = await this.#opening?.catch(() => undefined);
+    await session?.close(closedError());
+  }
+
+  async #tryOnce(session: RedisSession, request: AcquireRequest): Promise<AcquireResult> {
+    const outcome = await this.#attempt(session, request);
+    return 'fence' in outcome ? { acquired: true, hold: outcome } : { acquired: false, holder: outcome.holder };
+  }
+
+  async #wait(session: RedisSession, request: AcquireRequest, bell: Doorbell): Promise<AcquireResult> {
+    const attempt = async (): Promise<Attempt<AcquireResult>> => {
+      const outcome = await this.#attempt(session, request);
+      if ('fence' in outcome) return { done: true, value: { acquired: true, hold: outcome } };
+      request.onStatus({ kind: 'contended', holder: outcome.holder });
+      return { done: false, retryIn: this.#untilNextPoll(outcome.holder.remaining) };
+    };
+    return waitLoop({
+      attempt,
+      bell,
+      get signal() {
+        return request.signal;
+      },
+    });
+  }
+
+  /** The hold, or who has it. A wake-up only says that a try is worth while: this is what confirms it. */
+  async #attempt(session: RedisSession, request: AcquireRequest) {
+    const { key, owner, label, ttl, wait } = request;
+    const outcome = await session.locks.acquire({ key, owner, label, ttl, queue: wait }, request);
+    if ('holder' in outcome) return outcome;
+    return new RedisHold(key, owner, outcome.fence, leaseDeadline(outcome.start, ttl), (...hold) =>
+      session.locks.release(...hold),
+    );
+  }
+
+  /** Soon after a lease has run out, and now and then before, for a message that was lost. */
+  #untilNextPoll(remaining = Infinity): number {
+    return Math.min(jitter(this.settings.pollInterval), remaining + 1 + Math.random() * 10);
+  }
+
+  async #renewChunk(session: RedisSession, requests: readonly RenewRequest[]): Promise<RenewOutcome[]> {
+    const calls = requests.map(({ hold: { key, owner }, ttl }) => ({ key, owner, ttl }));
+    try {
+      const { start, renewed } = await session.locks.renew(calls);
+      return requests.map(({ hold, ttl }, index) => {
+        if (!renewed[index]) return 'lost';
+        if (hold instanceof RedisHold) hold.validUntil = leaseDeadline(start, ttl);
+        return 'renewed';
+      });
+    } catch {
+      return requests.map(() => 'unknown');
+    }
+  }
+
+  #opened(): RedisSession {
+    if (this.#closing) throw closedError();
+    if (!this.#session) throw new LockUnavailableError('the redis store is not open');
+    return this.#session;
+  }
+}
+
+function closedError(): LockUnavailableError {
+  return new LockUnavailableError('the redis store is closed', { retryable: false });
+}

@@ -1,0 +1,28 @@
+/**
+ * grant_next(lock, queue, claim_ttl, wake, key, me)
+ *
+ * Pops the queue until somebody takes the lock, which must be free or the caller's to give away:
+ * - `me`, where given, is returned and takes the lock itself;
+ * - another owner whose process still listens gets a claim for `claim_ttl` ms and a message, and is returned;
+ * - an owner whose process does not listen any more (PUBLISH reaches nobody) is dropped.
+ *
+ * Returns nil when the queue has run empty, leaving the lock as it was.
+ */
+export const grantNext = `
+local function grant_next(lock, queue, claim_ttl, wake, key, me)
+  while true do
+    local entry = redis.call('LPOP', queue)
+    if not entry then
+      return nil
+    end
+    local owner = string.sub(entry, 1, 32)
+    if owner == me then
+      return owner
+    end
+    if redis.call('PUBLISH', wake .. string.sub(entry, 34), owner .. ':' .. key) > 0 then
+      redis.call('SET', lock, owner .. ':0:', 'PX', claim_ttl)
+      return owner
+    end
+  end
+end
+`;

@@ -1,0 +1,126 @@
+import { inspect } from 'node:util';
+import { describe, expect, it } from '@jest/globals';
+import { Cluster, Redis } from 'ioredis';
+import { createClient, createClientPool, createCluster } from 'redis';
+import { redisStore, type RedisStoreOptions } from '../../../lib/stores/redis/index.js';
+import { ownClient } from '../../../lib/stores/redis/redis.own-client.js';
+import { redisSettings } from '../../../lib/stores/redis/redis.options.js';
+
+const url = 'redis://localhost:6379';
+
+function refusal(options: unknown): Error {
+  try {
+    redisStore(options as RedisStoreOptions);
+  } catch (error) {
+    expect(error).toMatchObject({ code: 'LOCK_OPTIONS', name: 'LockOptionsError' });
+    return error as Error;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('the options of redisStore', () => {
+  it('have sensible defaults', () => {
+    expect(redisSettings({ url })).toEqual({
+      source: { url, options: {} },
+      prefix: 'lock',
+      commandTimeout: 1_000,
+      pollInterval: 1_000,
+      claimTtl: 1_000,
+      connectTimeout: 5_000,
+    });
+  });
+
+  it.each([
+    [undefined, /options are undefined/],
+    [null, /options are null/],
+    ['redis://localhost', /options are 'redis:/],
+    [{}, /neither client nor url/],
+    [{ url, client: {} }, /both client and url/],
+    [{ url, prefx: 'x' }, /no option 'prefx'.*prefix/],
+    [{ url, prefix: '' }, /prefix is ''/],
+    [{ url, prefix: 'a{b' }, /prefix is 'a\{b'/],
+    [{ url, prefix: 'a b' }, /prefix is 'a b'/],
+    [{ url, prefix: 7 }, /prefix is 7/],
+    [{ url, commandTimeout: 0 }, /commandTimeout is 0/],
+    [{ url, pollInterval: Infinity }, /pollInterval is Infinity/],
+    [{ url, claimTtl: 'soon' }, /claimTtl is 'soon'/],
+    [{ url, connectTimeout: NaN }, /connectTimeout is NaN/],
+    [{ url: 7 }, /url is 7/],
+    [{ url: 'localhost:6379' }, /must begin with 'redis:'/],
+    [{ url: 'http://localhost' }, /begins with 'http:'/],
+    [{ url, options: 'x' }, /options is 'x'/],
+    [{ client: {} }, /client is an object \(Object\), but must be a `Redis` of ioredis/],
+    [{ client: 'x' }, /client is 'x'/],
+    [{ client: null }, /client is null/],
+  ])('refuse %j', (options, message) => {
+    expect(refusal(options).message).toMatch(message);
+  });
+
+  it('refuse options for a client, which has its own', () => {
+    expect(refusal({ client: createClient(), options: {} }).message).toMatch(/options are for a url/);
+  });
+
+  it('never show a password', () => {
+    for (const bad of ['redis//user:hunter2@host', 'http://user:hunter2@host', 'redis://user:hunter2@host:port']) {
+      expect(inspect(refusal({ url: bad }), { depth: 20, showHidden: true })).not.toContain('hunter2');
+    }
+  });
+
+  it('take the clients that they name', () => {
+    const ioredis = new Redis({ lazyConnect: true });
+    expect(redisStore({ client: ioredis }).name).toBe('redis');
+    expect(redisStore({ client: createClient() }).name).toBe('redis');
+  });
+
+  it('refuse what looks like a client, and say what it is', () => {
+    const cluster = new Cluster([{ host: 'localhost', port: 1 }], { lazyConnect: true });
+    expect(refusal({ client: cluster }).message).toMatch(/a Cluster, which is not supported yet/);
+    expect(refusal({ client: createCluster({ rootNodes: [{ url }] }) }).message).toMatch(/a pool, a cluster/);
+    expect(refusal({ client: createClientPool() }).message).toMatch(/client is a client of redis 4 or older, a pool/);
+  });
+});
+
+describe('a client of our own', () => {
+  const missing = Object.assign(new Error("Cannot find package 'x'"), { code: 'ERR_MODULE_NOT_FOUND' });
+  const absent = () => Promise.reject(missing);
+  const settings = { url, options: {}, connectTimeout: 100, commandTimeout: 100 };
+
+  it('is one of ioredis where that is installed', async () => {
+    expect(await ownClient(settings)).toBeInstanceOf(Redis);
+  });
+
+  it('is one of redis otherwise', async () => {
+    const client = await ownClient(settings, { ioredis: absent, redis: () => import('redis') });
+    expect(client).toMatchObject({ isReady: false });
+    (client as { destroy(): void }).destroy();
+  });
+
+  it('is found in a CommonJS package, whichever way it was loaded', async () => {
+    const client = await ownClient(settings, { ioredis: async () => ({ default: { Redis } }), redis: absent });
+    expect(client).toBeInstanceOf(Redis);
+  });
+
+  it('needs one of them', async () => {
+    const made = ownClient(settings, { ioredis: absent, redis: absent });
+    await expect(made).rejects.toMatchObject({
+      code: 'LOCK_OPTIONS',
+      message: expect.stringContaining('Install ioredis or redis, or pass a client'),
+      cause: missing,
+    });
+  });
+
+  it('does not hide that a package is broken', async () => {
+    const broken = new Error('broken');
+    await expect(ownClient(settings, { ioredis: () => Promise.reject(broken), redis: absent })).rejects.toBe(broken);
+  });
+
+  it('does not tell the password when its library refuses the options', async () => {
+    const made = ownClient(
+      { ...settings, url: 'redis://user:hunter2@localhost', options: { socket: { tls: true } } },
+      { ioredis: absent, redis: () => import('redis') },
+    );
+    const error = await made.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'LOCK_OPTIONS' });
+    expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('hunter2');
+  });
+});
