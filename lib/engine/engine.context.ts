@@ -22,6 +22,8 @@ export interface EngineContext {
   /** What stores show as the holder. */
   readonly label: string;
   readonly holds: Set<Hold>;
+  /** Contenders that have not come to an end yet. */
+  readonly contending: Set<Promise<void>>;
   /** Releases that their stores have not answered yet. */
   readonly releases: Set<Promise<unknown>>;
   forget(hold: Hold): void;

@@ -113,13 +113,16 @@ export class Lane implements Contenders, HoldKeeper {
     this.#status = undefined;
     const contender = new Contender(this.context, this.backend, this.key, this);
     this.#contender = contender;
-    void contender.run().finally(() => {
+    const { contending } = this.context;
+    const running = contender.run().finally(() => {
+      contending.delete(running);
       // Callers may have come while it was on its way out.
       if (this.#contender !== contender) return;
       this.#contender = undefined;
       this.#contend();
       this.#dropIfIdle();
     });
+    contending.add(running);
   }
 
   #give(waiter: Waiter, grant: Grant): void {

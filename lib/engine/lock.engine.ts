@@ -48,6 +48,7 @@ export class LockEngine implements EngineContext {
   readonly handOff: HandOffLimits;
   readonly label: string;
   readonly holds = new Set<Hold>();
+  readonly contending = new Set<Promise<void>>();
   readonly releases = new Set<Promise<unknown>>();
   readonly chain = new Chain();
 
@@ -172,6 +173,8 @@ export class LockEngine implements EngineContext {
     await this.drain(timeout);
     for (const hold of this.holds) hold.cutShort('the application shut down while it was held');
     for (const lane of this.#allLanes()) lane.refuseAll();
+    // What was sent may still win: it is given back before the store is closed.
+    await Promise.allSettled(this.contending);
     await Promise.allSettled(this.releases);
     await this.cleaner.close();
     this.watchdog.close();
