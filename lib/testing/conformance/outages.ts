@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { ownerToken } from '../../engine/owner-token.js';
+import type { ConformanceHooks } from './conformance.hooks.js';
+import type { ConformanceSuite } from './conformance.suite.js';
+
+const OUTAGES = [
+  ['pauseServer', 'a server that does not answer'],
+  ['refuseConnections', 'a server that cannot be reached'],
+] as const satisfies readonly (readonly [keyof ConformanceHooks, string])[];
+
+export function outages(suite: ConformanceSuite): void {
+  suite.group('outages', () => {
+    for (const [fault, name] of OUTAGES) {
+      suite.faultTest(
+        fault,
+        `${name} keeps no call from settling, and the store recovers by itself`,
+        async (bench, cause) => {
+          const store = await bench.store();
+          const key = bench.key();
+          const hold = await bench.take(store, key, { ttl: bench.ms(30_000) });
+          const end = await cause();
+          const calls: [string, () => Promise<unknown>][] = [
+            ['acquire()', () => store.acquire(bench.request(bench.key()))],
+            [
+              'renew()',
+              () => store.renew?.([{ hold, ttl: bench.ms(30_000) }]) ?? Promise.reject(new Error('no renewal')),
+            ],
+            ['abandon()', () => store.abandon(bench.key(), ownerToken())],
+            ['forceRelease()', () => store.forceRelease(bench.key())],
+          ];
+          const settled = await bench.within(
+            10_000,
+            Promise.allSettled(calls.map(([, call]) => call())),
+            'all calls to settle',
+          );
+          const wrong = calls.filter((_, index) => {
+            const result = settled[index];
+            const unknown =
+              result?.status === 'fulfilled' && Array.isArray(result.value) && result.value[0] === 'unknown';
+            return result?.status === 'fulfilled' && !unknown;
+          });
+          assert.deepEqual(
+            wrong.map(([call]) => call),
+            [],
+            'these claimed to know an outcome',
+          );
+          await end();
+          await bench.eventually(
+            async () => (await bench.attempt(store, bench.key()).catch(() => undefined)) !== undefined,
+            'the store to recover',
+            10_000,
+          );
+          assert.equal(await bench.isTaken(store, key), true);
+          assert.equal(await hold.release(), true);
+        },
+      );
+
+      suite.faultTest(fault, `a waiter gets its key after ${name}`, async (bench, cause) => {
+        const [a, b] = await bench.stores(2);
+        const key = bench.key();
+        const hold = await bench.take(a, key, { ttl: bench.ms(30_000) });
+        const request = bench.request(key, { wait: true });
+        const waiting = keepAsking(() => b.acquire(request));
+        await bench.sleep(50);
+        const end = await cause();
+        await bench.sleep(300);
+        await end();
+        await bench.eventually(
+          () =>
+            hold.release().then(
+              () => true,
+              () => false,
+            ),
+          'a release to get through',
+          10_000,
+        );
+        await bench.within(10_000, waiting, 'the waiter to be granted');
+      });
+    }
+
+    suite.faultTest('breakConnections', 'a waiter survives the end of its connection', async (bench, cause) => {
+      const [a, b] = await bench.stores(2);
+      const key = bench.key();
+      const hold = await bench.take(a, key, { ttl: bench.ms(30_000) });
+      const request = bench.request(key, { wait: true });
+      const waiting = keepAsking(() => b.acquire(request));
+      await bench.sleep(50);
+      await cause();
+      await bench.eventually(
+        () =>
+          hold.release().then(
+            () => true,
+            () => false,
+          ),
+        'a release to get through',
+        10_000,
+      );
+      await bench.within(10_000, waiting, 'the waiter to be granted');
+    });
+  });
+}
+
+/** As the engine does: the same owner asks again after an error. */
+async function keepAsking<T>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await ask();
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  }
+}

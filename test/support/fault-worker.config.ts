@@ -1,0 +1,42 @@
+import { sqliteStore } from '../../lib/stores/sqlite/index.js';
+import { redisStore } from '../../lib/stores/redis/index.js';
+import type { LockStore } from '../../lib/contract/index.js';
+
+/** Where the locks of a fault test are kept. */
+export type StoreLocation = { readonly redis: string } | { readonly sqlite: string };
+
+export interface WorkerConfig {
+  readonly store: StoreLocation;
+  /** The file that the worker appends what happens to. */
+  readonly history: string;
+}
+
+export interface HammerOptions {
+  readonly keys: readonly string[];
+  /** How many callers go for the keys at once. */
+  readonly callers: number;
+  /** ms, as are the others. */
+  readonly ttl: number;
+  readonly wait: number;
+  /** A hold lasts between these. */
+  readonly hold: readonly [shortest: number, longest: number];
+  /** The part of the holds that last for one and a half leases, and so have to be renewed. Default 0. */
+  readonly longHolds?: number;
+  /** How long a caller pauses between two holds, at the most. */
+  readonly pause: number;
+}
+
+export interface WorkerReport {
+  readonly holds: number;
+  /** ms from asking to holding, one for each hold. */
+  readonly waits: readonly number[];
+  readonly lost: number;
+  readonly contended: number;
+  readonly unavailable: number;
+}
+
+export function openStore(location: StoreLocation): LockStore {
+  return 'redis' in location
+    ? redisStore({ url: location.redis, prefix: 'faults' })
+    : sqliteStore({ filename: location.sqlite });
+}
