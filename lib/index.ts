@@ -10,7 +10,14 @@ export { LockInterceptor } from './interceptors/lock.interceptor.js';
 export { lockKey, type KeyValue } from './keys/index.js';
 export type { Lock } from './engine/lock.js';
 export type { LockEventListener, LockEventName, LockEvents } from './engine/lock.events.js';
-export type { AcquireOptions, ContendedInfo, Duration, LockOptions, OnContended } from './options/index.js';
+export type {
+  AcquireOptions,
+  ContendedInfo,
+  Duration,
+  LockOptions,
+  OnContended,
+  ResolvedLockOptions,
+} from './options/index.js';
 export * from './errors/index.js';
 export type {
   AcquireRequest,

@@ -123,6 +123,11 @@ export class LockService {
     return this.engine.forceRelease(backend, checked);
   }
 
+  /** What a lock that is taken with `options` goes by: the defaults filled in, durations in ms. */
+  options(options?: LockOptions): ResolvedLockOptions {
+    return { ...this.#resolve(options, 'options()', LOCK_OPTION_NAMES) };
+  }
+
   /** What a store promises. */
   guarantees(options?: { readonly store?: string }): StoreGuarantees {
     return this.#named(options, 'guarantees()').store.guarantees;

@@ -1,7 +1,13 @@
 const ROWS = [
-  ['Excludes', ({ reach }) => ({ process: 'one process', host: 'the processes of one host', network: 'every process' })[reach]],
+  [
+    'Excludes',
+    ({ reach }) => ({ process: 'one process', host: 'the processes of one host', network: 'every process' })[reach],
+  ],
   ['Owner compared at renewal and release', ({ ownership }) => yes(ownership)],
-  ['Fencing tokens', ({ fencing }) => ({ none: 'no', global: 'yes, over all keys', 'per-key': 'yes, of each key' })[fencing]],
+  [
+    'Fencing tokens',
+    ({ fencing }) => ({ none: 'no', global: 'yes, over all keys', 'per-key': 'yes, of each key' })[fencing],
+  ],
   ['A granted lock survives a failover', ({ survivesFailover }) => yes(survivesFailover)],
   ['First come, first served between processes', ({ fifo }) => yes(fifo)],
   ['How a waiting process is woken', ({ wakeUp }) => ({ push: 'pushed', poll: 'polls' })[wakeUp]],

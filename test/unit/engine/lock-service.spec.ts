@@ -119,6 +119,15 @@ describe('a lost lock', () => {
   });
 });
 
+describe('options', () => {
+  it('tells what a lock goes by, each value by itself', () => {
+    const defaults = { ...DEFAULT_LOCK_OPTIONS, store: 'default' };
+    expect(locks.options()).toEqual(defaults);
+    expect(locks.options({ ttl: '5s' })).toEqual({ ...defaults, ttl: 5000 });
+    expect(locks.options({ renew: false })).toEqual({ ...defaults, renew: false });
+  });
+});
+
 describe('extend', () => {
   it('makes a lease last, and never shorter', async () => {
     const lock = await locks.acquire('k', { ttl: 100, renew: false });
