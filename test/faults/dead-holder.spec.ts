@@ -20,7 +20,7 @@ const stores: [string, StoreLocation][] = [
 ];
 
 describe.each(stores)('%s', (_, location) => {
-  const ttl = 2_000;
+  const ttl = 1_500;
   let run: FaultRun;
   let engine: LockEngine;
 

@@ -59,12 +59,12 @@ describe('redis, several processes', () => {
     'no key has two holders, and tokens increase, whatever happens to processes, server and network',
     async () => {
       const chaos = await start();
-      await rageOnBothSides(chaos, seed, serverFaults, faultDuration(15_000));
+      await rageOnBothSides(chaos, seed, serverFaults, faultDuration(12_000));
       await sleep(1_500);
       const reports = await chaos.run.stop();
       assertSound(chaos, 'redis', seed, reports, 100);
     },
-    faultDuration(15_000) + 60_000,
+    faultDuration(12_000) + 60_000,
   );
 
   test(
@@ -77,7 +77,7 @@ describe('redis, several processes', () => {
         await server.restart();
         losses.push(process.hrtime.bigint());
       };
-      await chaos.rage({ 'redis loses its data': loseData }, faultDuration(15_000) / 3);
+      await chaos.rage({ 'redis loses its data': loseData }, faultDuration(12_000) / 3);
       await sleep(1_500);
       const reports = await chaos.run.stop();
       const report = chaos.run.check();
@@ -93,7 +93,7 @@ describe('redis, several processes', () => {
       assert.ok(report.holds.length > 100);
       describeRun(chaos, 'redis', seed, reports, report);
     },
-    faultDuration(15_000) + 60_000,
+    faultDuration(12_000) + 60_000,
   );
 });
 

@@ -34,12 +34,12 @@ test(
     runs.push(run);
     await run.start(3, options);
     const chaos = new Chaos(run, options, seed);
-    await rageOnBothSides(chaos, seed, fileFaults, faultDuration(15_000));
+    await rageOnBothSides(chaos, seed, fileFaults, faultDuration(12_000));
     await sleep(1_500);
     const reports = await run.stop();
     assertSound(chaos, 'sqlite', seed, reports, 100);
   },
-  faultDuration(15_000) + 60_000,
+  faultDuration(12_000) + 60_000,
 );
 
 async function block(duration: number): Promise<void> {

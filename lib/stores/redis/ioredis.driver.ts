@@ -63,7 +63,8 @@ export class IoredisDriver implements RedisDriver {
   subscriber(): RedisSubscriber {
     const subscriber = this.client.duplicate({
       lazyConnect: true,
-      autoResubscribe: true,
+      // Its own resubscription leaves a rejection unhandled when the connection ends meanwhile.
+      autoResubscribe: false,
       enableOfflineQueue: true,
       maxRetriesPerRequest: null,
       // Nothing is sent on it, so that only a probe by the kernel notices that the other side has gone.
@@ -104,6 +105,7 @@ class IoredisSubscriber implements RedisSubscriber {
         .then(() => resolve(), reject)
         .finally(() => this.client.off('error', reject));
     });
+    this.client.on('ready', () => void this.client.subscribe(channel).catch(() => undefined));
   }
 
   destroy(): void {

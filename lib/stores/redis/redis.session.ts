@@ -51,7 +51,7 @@ export class RedisSession {
       session = new RedisSession(driver, connection, settings, owned);
       const remaining = Math.max(1, deadline - systemClock.now());
       await session.wakeUps.subscribe(new RedisKeys(prefix).wake, remaining, driver.address);
-      await probe(session.locks, `${hostname()}:${process.pid}`);
+      await probe(session.locks, session.wakeUps, `${hostname()}:${process.pid}`);
       return session;
     } catch (error) {
       session?.wakeUps.close(error);

@@ -17,12 +17,18 @@ export function engineOutages(suite: ConformanceSuite): void {
           const process = await bench.process();
           const key = bench.key();
           const ttl = bench.ms(1_000);
-          const start = performance.now();
+          let over = false;
           const hold = await process.acquire(key, { ttl });
-          const aborted = once(hold.signal, 'abort');
+          // Fires in its turn, however late a busy machine runs its timers: what was due before it has run.
+          const lease = setTimeout(() => (over = true), ttl);
+          const aborted = once(hold.signal, 'abort').then(() => over);
           const end = await cause();
-          await bench.soonDone(aborted, 'the signal');
-          assert.ok(performance.now() - start <= ttl + 100, 'the signal came too late');
+          assert.equal(
+            await bench.soonDone(aborted, 'the signal'),
+            false,
+            'the signal came after the end of the lease',
+          );
+          clearTimeout(lease);
           assert.equal(hold.held, false);
           assert.equal(await bench.soonDone(hold.release(), 'release()'), false);
           await end();
@@ -31,11 +37,11 @@ export function engineOutages(suite: ConformanceSuite): void {
 
         suite.faultTest(fault, `${name} for a part of the lease costs nothing`, async (bench, cause) => {
           const process = await bench.process();
-          const hold = await process.acquire(bench.key(), { ttl: bench.ms(2_400) });
+          const hold = await process.acquire(bench.key(), { ttl: bench.ms(1_800) });
           const end = await cause();
-          await bench.sleep(700);
+          await bench.sleep(500);
           await end();
-          await bench.sleep(1_900);
+          await bench.sleep(1_400);
           assert.ok(hold.held);
           assert.equal(await hold.release(), true);
           assert.deepEqual(process.lost, []);
@@ -49,7 +55,7 @@ export function engineOutages(suite: ConformanceSuite): void {
           const process = await bench.process();
           await (await process.acquire(bench.key())).release();
           const end = await cause();
-          for (const wait of [0, bench.ms(800)]) {
+          for (const wait of [0, bench.ms(600)]) {
             const start = performance.now();
             const skipped = process.run(bench.key(), () => 'body', { wait, onContended: () => 'skipped' });
             const error = await bench.within(5_000, unavailable(skipped), 'the wait to run out');
@@ -133,6 +139,8 @@ export function engineOutages(suite: ConformanceSuite): void {
           await cause();
           await bench.sleep(300);
         }
+        // A process that is away when its turn comes is passed over: the places count once all are back.
+        await bench.sleep(1_000);
         assert.ok(hold.held);
         await hold.release();
         await bench.within(8_000, Promise.all(waiting), 'both waiters');

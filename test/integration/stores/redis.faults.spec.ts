@@ -65,6 +65,9 @@ function listeners({ client }: TestClient): Record<string, number> {
   return Object.fromEntries(['ready', 'end', 'error', 'close'].map((name) => [name, emitter.listenerCount(name)]));
 }
 
+/** The acquire script's answer, and not a message or an answer on the other connection. */
+const isWin = (reply: Buffer) => reply.toString().startsWith('*2\r\n:1\r\n');
+
 describe.each(clientFamilies.map((family) => [family.name, family] as const))('with %s', (_, family) => {
   it('answers in bounded time while the server is dead, and recovers by itself', async () => {
     const server = await startServer();
@@ -101,7 +104,7 @@ describe.each(clientFamilies.map((family) => [family.name, family] as const))('w
     const released = performance.now();
     await next.release();
     await waiting;
-    expect(performance.now() - released).toBeLessThan(200);
+    expect(performance.now() - released).toBeLessThan(500);
   });
 
   it('answers in bounded time while the server is frozen, and what comes late does no harm', async () => {
@@ -136,7 +139,7 @@ describe.each(clientFamilies.map((family) => [family.name, family] as const))('w
     const { store } = await openWith(family, proxy.port);
     const other = (await openWith(family, server.port)).store;
     const owner = newOwner();
-    const dropped = proxy.dropNextReply();
+    const dropped = proxy.dropNextReply(isWin);
     const lost = await timed(store.acquire(request('a', { owner })));
     await dropped;
     expect(lost.error).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
@@ -153,7 +156,7 @@ describe.each(clientFamilies.map((family) => [family.name, family] as const))('w
     const { store } = await openWith(family, proxy.port);
     const other = (await openWith(family, server.port)).store;
     const owner = newOwner();
-    void proxy.dropNextReply();
+    void proxy.dropNextReply(isWin);
     await timed(store.acquire(request('a', { owner, wait: true })));
     const { fence } = (await other.inspect('a'))!;
     proxy.cut({ refuse: false });
@@ -315,5 +318,10 @@ describe('a client of our own', () => {
     expect(error?.message).toContain('WRONGPASS');
     expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('wr0ng');
     await until(() => proxy.connections === 0);
+    let connected = 0;
+    const watch = setInterval(() => (connected = Math.max(connected, proxy.connections)), 1);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    clearInterval(watch);
+    expect(connected).toBe(0);
   });
 });

@@ -32,7 +32,12 @@ describe.each(chosenVariants(variants))('%s', (name, { family, keyPrefix }) => {
     const settings = { url: backend.url, ...(keyPrefix === undefined ? {} : { keyPrefix }) };
     const connected = await clientFamily(family).connect(settings);
     clients.push(connected);
-    return redisStore({ client: connected.client, prefix: `conformance-${name}`, commandTimeout: '500ms' });
+    return redisStore({
+      client: connected.client,
+      prefix: `conformance-${name}`,
+      commandTimeout: '500ms',
+      claimTtl: '500ms',
+    });
   }
 
   storeConformance('redis', {

@@ -1,0 +1,129 @@
+import { describe, expect, it } from '@jest/globals';
+import { RedisConnection } from '../../../lib/stores/redis/redis.connection.js';
+import type { ConnectionListener, RedisDriver } from '../../../lib/stores/redis/redis.driver.js';
+import { renewScript } from '../../../lib/stores/redis/scripts/index.js';
+
+class FakeDriver implements RedisDriver {
+  readonly address = 'host:1';
+  readonly advice = 'it was closed';
+  status = 'ready';
+  readonly sent: string[] = [];
+  readonly listeners = new Set<ConnectionListener>();
+  answer: (call: string) => Promise<unknown> = async () => 'done';
+
+  get ready() {
+    return this.status === 'ready';
+  }
+  get ended() {
+    return this.status === 'end';
+  }
+  start() {
+    this.sent.push('start');
+  }
+  listen(listener: ConnectionListener) {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  }
+  evalsha() {
+    this.sent.push('evalsha');
+    return this.answer('evalsha');
+  }
+  eval() {
+    this.sent.push('eval');
+    return this.answer('eval');
+  }
+  subscriber(): never {
+    throw new Error('not here');
+  }
+  quit = async () => undefined;
+  destroy = () => undefined;
+}
+
+async function later<T>(ms: number, settle: () => T | Promise<T>): Promise<T> {
+  await new Promise((resolve) => setTimeout(resolve, ms));
+  return settle();
+}
+const noScript = () => Promise.reject(new Error('NOSCRIPT No matching script'));
+
+describe('a request', () => {
+  it('is sent by digest, and by source where the server does not know it', async () => {
+    const driver = new FakeDriver();
+    const connection = new RedisConnection(driver, 100);
+    expect(await connection.run(renewScript, [], [])).toMatchObject({ reply: 'done' });
+    driver.answer = (call) => (call === 'evalsha' ? noScript() : Promise.resolve('by source'));
+    expect(await connection.run(renewScript, [], [])).toMatchObject({ reply: 'by source' });
+    expect(driver.sent).toEqual(['evalsha', 'evalsha', 'eval']);
+  });
+
+  it('is not sent again once it was given up, since what came after it must not be overtaken', async () => {
+    const driver = new FakeDriver();
+    driver.answer = () => later(60, noScript);
+    await expect(new RedisConnection(driver, 30).run(renewScript, [], [])).rejects.toMatchObject({ retryable: true });
+    await later(80, () => undefined);
+    expect(driver.sent).toEqual(['evalsha']);
+  });
+
+  it('has one bound for both tries', async () => {
+    const driver = new FakeDriver();
+    driver.answer = (call) => later(40, () => (call === 'evalsha' ? noScript() : 'late'));
+    const start = performance.now();
+    await expect(new RedisConnection(driver, 60).run(renewScript, [], [])).rejects.toThrow(
+      /did not answer within 60 ms/,
+    );
+    expect(performance.now() - start).toBeLessThan(100);
+  });
+
+  it('fails like any other when the client throws', async () => {
+    const driver = new FakeDriver();
+    driver.answer = () => {
+      throw new Error('the client is closed');
+    };
+    await expect(new RedisConnection(driver, 60).run(renewScript, [], [])).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+      message: 'redis at host:1: the client is closed',
+    });
+  });
+});
+
+describe('a connection that is down', () => {
+  it('is never handed a command; those who wait share one set of listeners', async () => {
+    const driver = new FakeDriver();
+    driver.status = 'reconnecting';
+    const connection = new RedisConnection(driver, 50);
+    const results = await Promise.allSettled([1, 2, 3].map(() => connection.run(renewScript, [], [])));
+    expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+    expect(driver.sent).not.toContain('evalsha');
+    const waiting = [1, 2, 3].map(() => connection.run(renewScript, [], []));
+    expect(driver.listeners.size).toBe(1);
+    driver.status = 'ready';
+    driver.listeners.forEach((listener) => listener.ready());
+    await Promise.all(waiting);
+    expect(driver.listeners.size).toBe(0);
+  });
+
+  it('tells why, where it has heard why', async () => {
+    const driver = new FakeDriver();
+    driver.status = 'reconnecting';
+    const waiting = new RedisConnection(driver, 30).run(renewScript, [], []);
+    driver.listeners.forEach((listener) => listener.failed(new Error('connect ECONNREFUSED')));
+    await expect(waiting).rejects.toMatchObject({
+      message: 'redis at host:1 is not reachable (status reconnecting)',
+      cause: { message: 'connect ECONNREFUSED' },
+      retryable: true,
+    });
+  });
+
+  it('fails at once when it is refused for good, or will not come back', async () => {
+    const driver = new FakeDriver();
+    driver.status = 'reconnecting';
+    const connection = new RedisConnection(driver, 10_000);
+    const refused = connection.run(renewScript, [], []);
+    driver.listeners.forEach((listener) => listener.failed(new Error('WRONGPASS invalid')));
+    await expect(refused).rejects.toMatchObject({ retryable: false });
+    const ended = connection.run(renewScript, [], []);
+    driver.status = 'end';
+    driver.listeners.forEach((listener) => listener.ended());
+    await expect(ended).rejects.toThrow(/is not connected \(status end\): it was closed/);
+    await expect(connection.run(renewScript, [], [])).rejects.toThrow(/is not connected/);
+  });
+});
