@@ -47,6 +47,10 @@ export class RedisServer {
     const all = [...this.#listening(), '--bind', '127.0.0.1', '--dir', this.folder, ...data, ...args];
     const started = spawn('redis-server', all, { stdio: ['ignore', 'pipe', 'pipe'] });
     this.#process = started;
+    // A test that ends in the middle leaves no server behind.
+    const end = (): void => void started.kill('SIGKILL');
+    process.once('exit', end);
+    started.once('exit', () => process.off('exit', end));
     let output = '';
     started.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     started.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));

@@ -13,7 +13,10 @@ export interface RedisStoreOptions {
   readonly url?: string | URL | undefined;
   /** Further options for the client that is made for `url`, in its library's own form, such as `tls`. */
   readonly options?: Readonly<Record<string, unknown>> | undefined;
-  /** What every key and channel begins with. Processes share locks when they share it. @default 'lock' */
+  /**
+   * What every key and channel begins with. Processes share locks when they share it. No prefix may begin with another
+   * and a colon: `lock` and `lock:jobs` would meet. @default 'lock'
+   */
   readonly prefix?: string | undefined;
   /** How long one request may take before Redis counts as unavailable. @default '1s' */
   readonly commandTimeout?: Duration | undefined;
