@@ -14,7 +14,14 @@ export class Chain {
   readonly #storage = new AsyncLocalStorage<Link>();
 
   run<T>(lock: Lock, holds: readonly Hold[], body: () => T): T {
-    return this.#storage.run({ lock, holds, outer: this.#storage.getStore() }, body);
+    return this.#storage.run({ lock, holds, outer: this.#innermost() }, body);
+  }
+
+  // Work that starts itself again from within a body would otherwise drag all its past locks along.
+  #innermost(): Link | undefined {
+    let link = this.#storage.getStore();
+    while (link !== undefined && !link.lock.held) link = link.outer;
+    return link;
   }
 
   /** The innermost lock that is still held, of `key` if one is given. */
@@ -23,6 +30,13 @@ export class Chain {
       if ((key === undefined || link.lock.keys.includes(key)) && link.lock.held) return link.lock;
     }
     return undefined;
+  }
+
+  /** How many locks the present call chain remembers. */
+  get depth(): number {
+    let depth = 0;
+    for (let link = this.#storage.getStore(); link !== undefined; link = link.outer) depth += 1;
+    return depth;
   }
 
   /** The chain's own hold of a key, while it is held. */

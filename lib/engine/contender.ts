@@ -7,6 +7,7 @@ import { pause } from './pause.js';
 
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 500;
+const OPEN_FOR_ONE_TRY = 1_000;
 
 /** The callers on whose behalf a process contends for a key. */
 export interface Contenders {
@@ -91,15 +92,17 @@ export class Contender {
         }
         return undefined;
       } catch (cause) {
+        // It was told to end, and that is all the error says. Whoever has come since is the next contender's.
+        if (this.#stopped) return undefined;
         this.callers.heard({ kind: 'unreachable', cause });
         // The owner stays the same: a win whose answer was lost is found by the next try, and a queue keeps its place.
-        if (!this.#stopped) await pause(this.context.clock, backoff(failures), this.#request.signal);
+        await pause(this.context.clock, backoff(failures), this.#request.signal);
       }
     }
   }
 
   async #try(first: LockRequest): Promise<Won | undefined> {
-    if (!this.backend.isOpen) await this.backend.open();
+    if (!this.backend.isOpen) await this.#open(first);
     if (this.#stopped) return undefined;
     const request = this.#request;
     request.ttl = first.ttl;
@@ -115,7 +118,18 @@ export class Contender {
     const since = this.context.clock.now();
     if (await this.#usable(hold, request.ttl)) return { hold, since };
     this.#startOver();
-    return undefined;
+    throw new Error(`the store took longer than the ttl (${request.ttl} ms) to answer, or lost the key at once`);
+  }
+
+  /** One try does not wait for as long as a first connection may take. */
+  #open({ wait }: LockRequest): Promise<void> {
+    const opening = this.backend.open();
+    if (wait > 0) return opening;
+    return new Promise((resolve, reject) => {
+      const late = () => reject(new Error(`it was not open within ${OPEN_FOR_ONE_TRY} ms`));
+      const timer = this.context.clock.after(OPEN_FOR_ONE_TRY, late);
+      opening.then(resolve, reject).finally(() => timer.cancel());
+    });
   }
 
   /** Whether the hold is still certain, for the ttl of the caller who is first by now. */
@@ -126,12 +140,7 @@ export class Contender {
       const outcomes = await this.backend.store.renew?.([{ hold, ttl }]);
       if (outcomes?.[0] === 'lost') return false;
     }
-    if (clock.now() < hold.validUntil) return true;
-    this.callers.heard({
-      kind: 'unreachable',
-      cause: new Error(`the store took longer than the ttl (${ttl} ms) to answer`),
-    });
-    return false;
+    return clock.now() < hold.validUntil;
   }
 
   #startOver(): void {

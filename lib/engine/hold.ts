@@ -97,12 +97,12 @@ export class Hold implements Lock, Due {
   }
 
   remaining(): number {
-    return this.held ? this.#validUntil - this.context.clock.now() : 0;
+    return this.held ? Math.min(this.#validUntil, this.#maxHoldUntil) - this.context.clock.now() : 0;
   }
 
   throwIfLost(): void {
     if (this.held) return;
-    throw this.#lostError ?? new LockLostError(this.key, 'it had been released');
+    throw this.#lostError ?? new LockLostError(this.key, 'it was given back');
   }
 
   async extend(duration?: Duration): Promise<number> {

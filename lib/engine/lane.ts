@@ -70,6 +70,14 @@ export class Lane implements Contenders, HoldKeeper {
     this.#dropIfIdle();
   }
 
+  /** The store has taken the key away: whoever has it here, holding or lingering, need not find out by a renewal. */
+  onForceRelease(): void {
+    const hold = this.#current;
+    if (hold === undefined) return;
+    if (hold.watched) hold.lose('it was released by force');
+    else this.onLost(hold);
+  }
+
   // Contenders
 
   first(): LockRequest | undefined {
@@ -205,6 +213,7 @@ export class Lane implements Contenders, HoldKeeper {
     const renewed = this.backend.store.renew?.([{ hold: storeHold, ttl: left + LINGER_SPARE }]);
     renewed?.catch(() => undefined);
     this.context.clock.after(left, () => {
+      if (this.#current !== hold) return;
       this.#current = undefined;
       this.#returnUnused(storeHold);
       this.#contend();

@@ -106,7 +106,11 @@ export class LockEngine implements EngineContext {
 
   /** @throws LockUnavailableError when the store did not answer */
   forceRelease(backend: Backend, key: string): Promise<boolean> {
-    return this.#ask(backend, key, () => backend.store.forceRelease(key));
+    return this.#ask(backend, key, async () => {
+      const released = await backend.store.forceRelease(key);
+      this.#lanes.get(backend)?.get(key)?.onForceRelease();
+      return released;
+    });
   }
 
   /** How many callers of this process wait for the key. */
@@ -159,7 +163,8 @@ export class LockEngine implements EngineContext {
         holds.push(await this.#acquireOrEnter(backend, single, reentrant));
       }
     } catch (error) {
-      await leaveAll(holds);
+      // Not awaited: `wait` bounds the whole call, also when the store has stopped answering.
+      void leaveAll(holds);
       throw error;
     }
     return holds as [Hold, ...Hold[]];

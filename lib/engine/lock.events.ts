@@ -20,6 +20,17 @@ export interface LockEvents {
 }
 
 export type LockEventName = keyof LockEvents;
+
+export const LOCK_EVENT_NAMES: readonly LockEventName[] = [
+  'acquired',
+  'contended',
+  'unavailable',
+  'released',
+  'lost',
+  'renewalFailed',
+  'releaseFailed',
+];
+
 export type LockEventListener<E extends LockEventName> = (event: LockEvents[E]) => void;
 
 /** Typed events. A listener that throws never breaks a lock: its error is handed to `onError`. */
@@ -39,7 +50,9 @@ export class LockEventHub {
     if (listeners === undefined) return;
     for (const listener of listeners) {
       try {
-        listener(event);
+        // An async listener has its own way of failing.
+        const result = (listener as (event: LockEvents[E]) => unknown)(event);
+        if (result instanceof Promise) result.catch((error: unknown) => this.onError?.(error, name));
       } catch (error) {
         this.onError?.(error, name);
       }

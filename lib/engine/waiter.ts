@@ -3,6 +3,7 @@ import type { EngineContext } from './engine.context.js';
 import type { Queued } from './fifo.js';
 import type { Hold } from './hold.js';
 import type { LockRequest } from './lock.request.js';
+import { onAbort } from './on-abort.js';
 
 /** One call that waits for a key in this process. Settles once, and leaves no timer and no listener behind. */
 export class Waiter implements Queued<Waiter> {
@@ -14,7 +15,7 @@ export class Waiter implements Queued<Waiter> {
   #resolve!: (hold: Hold) => void;
   #reject!: (reason: unknown) => void;
   #timer: Timer | undefined;
-  #onAbort: (() => void) | undefined;
+  #stopListening: (() => void) | undefined;
 
   constructor(
     private readonly context: EngineContext,
@@ -39,13 +40,11 @@ export class Waiter implements Queued<Waiter> {
   }
 
   /** Starts the clock on the wait, and listens to the caller's signal. */
-  watch(onTimeout: () => void, onAbort: (reason: unknown) => void): void {
+  watch(onTimeout: () => void, refuse: (reason: unknown) => void): void {
     const { wait, signal } = this.request;
     // Somebody awaits this: unlike all other timers, it keeps the process alive.
     if (wait > 0 && wait !== Infinity) this.#timer = this.context.clock.after(wait, onTimeout, true);
-    if (signal === undefined) return;
-    this.#onAbort = () => onAbort(signal.reason);
-    signal.addEventListener('abort', this.#onAbort, { once: true });
+    if (signal !== undefined) this.#stopListening = onAbort(signal, () => refuse(signal.reason));
   }
 
   grant(hold: Hold): void {
@@ -60,6 +59,6 @@ export class Waiter implements Queued<Waiter> {
 
   #cleanUp(): void {
     this.#timer?.cancel();
-    if (this.#onAbort !== undefined) this.request.signal?.removeEventListener('abort', this.#onAbort);
+    this.#stopListening?.();
   }
 }

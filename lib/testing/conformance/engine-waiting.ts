@@ -43,6 +43,19 @@ export function engineWaiting(suite: ConformanceSuite): void {
       }
     });
 
+    suite.test('whoever comes right after a wait that ran out is contended, never told of an outage', async (bench) => {
+      const [a, b] = await bench.processes(2);
+      const key = bench.key();
+      await a.acquire(key);
+      for (let round = 0; round < 5; round += 1) {
+        await bench.soonDone(contended(b.acquire(key, { wait: bench.ms(60) })), 'the wait to run out');
+        await bench.soonDone(contended(b.acquire(key, { wait: 0 })), 'the one try after it');
+        const impatient = b.acquire(key, { signal: AbortSignal.timeout(bench.ms(60)) });
+        await assert.rejects(impatient, { name: 'TimeoutError' });
+        await bench.soonDone(contended(b.acquire(key, { wait: 0 })), 'the one try after an abort');
+      }
+    });
+
     suite.test('an endless wait ends with the key', async (bench) => {
       const [a, b] = await bench.processes(2);
       const key = bench.key();
@@ -126,7 +139,7 @@ async function contended(acquiring: Promise<unknown>): Promise<LockContendedErro
     (reason: unknown) => reason,
   );
   assert.ok(isLockError(error, LockErrorCode.Contended), `should be contended, is ${String(error)}`);
-  return error as LockContendedError;
+  return error;
 }
 
 async function abortOne(

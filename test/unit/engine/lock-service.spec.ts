@@ -163,6 +163,23 @@ describe('nesting', () => {
     await lock.release();
   });
 
+  it('drags no past locks along when work starts itself again from within', async () => {
+    let rounds = 0;
+    const again = async (): Promise<void> =>
+      locks.withLock('again', async () => {
+        rounds += 1;
+        if (rounds < 200) setImmediate(() => void again());
+      });
+    await again();
+    while (rounds < 200) await sleep(1);
+    const depth = await new Promise<number>((resolve) => {
+      void locks.withLock('x', async () => {
+        setImmediate(() => void locks.withLock('y', async () => resolve(engine.chain.depth)));
+      });
+    });
+    expect(depth).toBe(1);
+  });
+
   it('knows the innermost lock, and each by its key', async () => {
     expect(locks.current()).toBeUndefined();
     await locks.withLock(['b', 'a'], async (outer) => {
@@ -190,6 +207,82 @@ describe("the caller's signal", () => {
     await lock.release();
     await (await locks.acquire('k', { signal: other.signal })).release();
     expect([controller, other].flatMap(({ signal }) => getEventListeners(signal, 'abort'))).toEqual([]);
+  });
+});
+
+it('puts one listener on a signal, however many wait with it', async () => {
+  const lock = await locks.acquire('k');
+  const controller = new AbortController();
+  const { signal } = controller;
+  const waiting = Array.from({ length: 20 }, () => locks.acquire('k', { signal }));
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  controller.abort(new Error('enough'));
+  expect(await Promise.allSettled(waiting)).toEqual(waiting.map(() => ({ status: 'rejected', reason: signal.reason })));
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  await lock.release();
+});
+
+describe('tryAcquire', () => {
+  it('tries once, also when wait is undefined', async () => {
+    const lock = await locks.acquire('k');
+    const before = Date.now();
+    expect(await locks.tryAcquire('k', { wait: undefined })).toBeNull();
+    expect(Date.now() - before).toBeLessThan(1000);
+    await lock.release();
+  });
+});
+
+describe('forceRelease', () => {
+  it('tells a holder in this process at once, and lets the next in', async () => {
+    const lock = await locks.acquire('k', { ttl: 60_000 });
+    const next = locks.acquire('k');
+    expect(await locks.forceRelease('k')).toBe(true);
+    expect(lock.held).toBe(false);
+    await (await next).release();
+  });
+
+  it('ends a minHold that is left over', async () => {
+    await locks.withLock('k', { minHold: 60_000 }, async () => undefined);
+    const next = locks.acquire('k', { wait: 2000 });
+    expect(await locks.forceRelease('k')).toBe(true);
+    await (await next).release();
+  });
+});
+
+describe('several keys', () => {
+  it('are given up within the wait, also when the store has stopped answering', async () => {
+    const other = start('other');
+    const held = await other.locks.acquire('b');
+    const acquire = store.acquire.bind(store);
+    store.acquire = async (request) => {
+      const result = await acquire(request);
+      if (result.acquired) result.hold.release = () => sleep(2000).then(() => true);
+      return result;
+    };
+    const before = Date.now();
+    await expect(locks.withLock(['a', 'b'], { wait: 100 }, async () => undefined)).rejects.toMatchObject({
+      code: 'LOCK_CONTENDED',
+    });
+    expect(Date.now() - before).toBeLessThan(1000);
+    await held.release();
+    await other.engine.close(0);
+  });
+});
+
+describe('a lease that is over before the answer comes', () => {
+  it('is tried again with a pause, so that the event loop goes on', async () => {
+    const acquire = store.acquire.bind(store);
+    let tries = 0;
+    store.acquire = async (request) => {
+      tries += 1;
+      const result = await acquire(request);
+      return result.acquired ? { ...result, hold: Object.assign(result.hold, { validUntil: 0 }) } : result;
+    };
+    await expect(locks.acquire('k', { wait: 200 })).rejects.toMatchObject({
+      code: 'LOCK_UNAVAILABLE',
+      message: expect.stringContaining('longer than the ttl'),
+    });
+    expect(tries).toBeLessThan(20);
   });
 });
 
