@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
-import type { LockStore } from './contract/index.js';
+import type { Clock, LockStore } from './contract/index.js';
 import type { HandOffLimits } from './engine/engine.context.js';
 import { LockOptionsError } from './errors/index.js';
 import {
-  checkOptions,
   DEFAULT_LOCK_OPTIONS,
   LOCK_OPTION_NAMES,
   parseDuration,
+  resolveOptions,
   show,
   unknownOption,
   type Duration,
@@ -36,6 +36,8 @@ export interface LockModuleOptions extends Omit<LockOptions, 'signal' | 'store'>
   readonly handOff?: HandOffOptions;
   /** What stores and errors show as the holder. Default: host name and process id. */
   readonly instance?: string;
+  /** For tests: the clock that the store has too, such as `manualClock()`. Default: the process's monotonic clock. */
+  readonly clock?: Clock;
 }
 
 export interface ResolvedModuleOptions {
@@ -46,11 +48,12 @@ export interface ResolvedModuleOptions {
   readonly shutdownTimeout: number;
   readonly handOff: HandOffLimits;
   readonly instance: string;
+  readonly clock: Clock | undefined;
 }
 
 const PLACE = 'LockModule';
 const LOCK_DEFAULTS = LOCK_OPTION_NAMES.filter((name) => name !== 'store' && name !== 'signal');
-const OWN_NAMES = ['store', 'stores', 'defaultStore', 'lazyConnect', 'shutdownTimeout', 'handOff', 'instance'];
+const OWN_NAMES = ['store', 'stores', 'defaultStore', 'lazyConnect', 'shutdownTimeout', 'handOff', 'instance', 'clock'];
 const STORE_METHODS = ['open', 'acquire', 'abandon', 'inspect', 'forceRelease', 'close'] as const;
 
 /** @throws LockOptionsError that names the option, its value and what is allowed */
@@ -68,17 +71,19 @@ export function resolveModuleOptions(options: LockModuleOptions): ResolvedModule
     else throw unknownOption(name, PLACE, [...OWN_NAMES, ...LOCK_DEFAULTS, 'isGlobal']);
   }
   const stores = resolveStores(options);
+  const defaults = {
+    ...resolveOptions(DEFAULT_LOCK_OPTIONS, rest, PLACE, LOCK_DEFAULTS),
+    store: resolveDefaultStore(stores, options.defaultStore),
+  };
   return {
     stores,
-    defaults: {
-      ...DEFAULT_LOCK_OPTIONS,
-      ...checkOptions(rest, PLACE, LOCK_DEFAULTS),
-      store: resolveDefaultStore(stores, options.defaultStore),
-    },
-    lazyConnect: flag(options.lazyConnect ?? false, 'lazyConnect'),
+    defaults,
+    // Where locking is switched off, a store that is out of reach must not keep the application from starting.
+    lazyConnect: flag(options.lazyConnect ?? false, 'lazyConnect') || !defaults.enabled,
     shutdownTimeout: parseDuration(options.shutdownTimeout ?? '10s', { min: 0 }, 'shutdownTimeout', PLACE),
     handOff: resolveHandOff(options.handOff),
     instance: resolveInstance(options.instance),
+    clock: options.clock,
   };
 }
 

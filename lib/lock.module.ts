@@ -25,8 +25,8 @@ const RESOLVED_OPTIONS = Symbol('nestjs-distributed-lock:options');
     {
       provide: LockEngine,
       inject: [RESOLVED_OPTIONS],
-      useFactory: async ({ stores, instance, handOff, lazyConnect }: ResolvedModuleOptions) => {
-        const engine = new LockEngine({ stores, label: instance, handOff });
+      useFactory: async ({ stores, instance, handOff, lazyConnect, clock }: ResolvedModuleOptions) => {
+        const engine = new LockEngine({ stores, label: instance, handOff, clock });
         logLockEvents(engine.events);
         if (!lazyConnect) await engine.open();
         return engine;

@@ -3,10 +3,9 @@ import type { StoreGuarantees } from './contract/index.js';
 import type { Backend } from './engine/backend.js';
 import { DisabledLock } from './engine/disabled-lock.js';
 import type { LockEngine, RunPlan } from './engine/lock.engine.js';
-import type { LockEventListener, LockEventName } from './engine/lock.events.js';
+import { LOCK_EVENT_NAMES, type LockEventListener, type LockEventName } from './engine/lock.events.js';
 import type { Lock } from './engine/lock.js';
 import { LockContendedError, LockOptionsError } from './errors/index.js';
-import { LockScope } from './interceptors/lock.scope.js';
 import { checkKey, checkKeys } from './keys/index.js';
 import { inspect, type LockInspection } from './lock.inspection.js';
 import {
@@ -15,6 +14,7 @@ import {
   resolveOptions,
   show,
   type AcquireOptions,
+  type ContendedInfo,
   type LockOptions,
   type ResolvedLockOptions,
 } from './options/index.js';
@@ -51,7 +51,7 @@ export class LockService {
    * `wait` says so.
    */
   async tryAcquire(key: string, options?: AcquireOptions): Promise<Lock | null> {
-    const resolved = this.#resolve({ wait: 0, ...options }, 'tryAcquire()', ACQUIRE_OPTION_NAMES);
+    const resolved = this.#resolve({ ...options, wait: options?.wait ?? 0 }, 'tryAcquire()', ACQUIRE_OPTION_NAMES);
     try {
       return await this.#acquire(checkKey(key, 'tryAcquire()'), resolved);
     } catch (error) {
@@ -76,7 +76,7 @@ export class LockService {
   ): Promise<T | undefined>;
   async withLock<T, F>(
     keys: string | readonly string[],
-    options: LockOptions & { onContended: (...info: never[]) => F },
+    options: LockOptions & { onContended: (info: ContendedInfo) => F },
     body: Body<T>,
   ): Promise<T | Awaited<F>>;
   async withLock<T>(keys: string | readonly string[], options: LockOptions, body: Body<T>): Promise<T>;
@@ -91,7 +91,10 @@ export class LockService {
     const checked = checkKeys(keys, place);
     const resolved = this.#resolve(given, place, LOCK_OPTION_NAMES);
     const backend = this.#backend(resolved, place);
-    if (!resolved.enabled) return run(new DisabledLock(backend, checked));
+    if (!resolved.enabled) {
+      const lock = new DisabledLock(backend, checked);
+      return this.engine.chain.run(lock, [], () => run(lock));
+    }
     return this.engine.run(this.#plan<T>(backend, checked, resolved), run);
   }
 
@@ -139,12 +142,18 @@ export class LockService {
    * @returns a function that ends the subscription
    */
   on<E extends LockEventName>(event: E, listener: LockEventListener<E>): () => void {
+    if (!LOCK_EVENT_NAMES.includes(event)) {
+      throw new LockOptionsError(`on(): there is no event ${show(event)}. There are: ${LOCK_EVENT_NAMES.join(', ')}.`);
+    }
+    if (typeof listener !== 'function')
+      throw new LockOptionsError(`on(): the listener is ${show(listener)}, but must be a function.`);
     return this.engine.events.on(event, listener);
   }
 
   #acquire(key: string, resolved: ResolvedLockOptions): Promise<Lock> {
     const backend = this.#backend(resolved, 'acquire()');
-    return this.engine.acquire(backend, { ...scoped(resolved), key, handOff: true });
+    if (!resolved.enabled) return Promise.resolve(new DisabledLock(backend, [key]));
+    return this.engine.acquire(backend, { ...resolved, key, handOff: true });
   }
 
   #plan<T>(backend: Backend, keys: readonly string[], resolved: ResolvedLockOptions): RunPlan<T> {
@@ -152,7 +161,7 @@ export class LockService {
     return {
       backend,
       keys,
-      request: scoped(resolved),
+      request: resolved,
       reentrant,
       onLost,
       onContended: contendedAnswer(onContended, keys) as RunPlan<T>['onContended'],
@@ -175,13 +184,6 @@ export class LockService {
   #backend({ store = this.defaults.store }: ResolvedLockOptions, place: string): Backend {
     return this.engine.backend(store, place);
   }
-}
-
-/** Within a request, nobody waits for a client that is gone. */
-function scoped(resolved: ResolvedLockOptions): ResolvedLockOptions {
-  const gone = LockScope.current()?.signal;
-  if (gone === undefined) return resolved;
-  return { ...resolved, signal: resolved.signal === undefined ? gone : AbortSignal.any([resolved.signal, gone]) };
 }
 
 function contendedAnswer(

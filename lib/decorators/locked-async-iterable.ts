@@ -1,9 +1,17 @@
 import { AsyncResource } from 'node:async_hooks';
-import { keysOfCall, needsLock, serviceOf, type LockedMethod, type Method } from './locked-method.js';
+import {
+  keysOfCall,
+  needsLock,
+  optionsWith,
+  ownScope,
+  serviceOf,
+  type LockedMethod,
+  type Method,
+} from './locked-method.js';
 
 /** Takes the lock when the first value is asked for and holds it until the iteration ends, however it does. */
 export function lockedAsyncIterable(locked: LockedMethod): Method {
-  const { method, options, place } = locked;
+  const { method, place } = locked;
   return async function* (this: unknown, ...args: never[]): AsyncGenerator {
     const service = serviceOf(this, place);
     const call = () => method.apply(this, args) as AsyncIterable<unknown>;
@@ -12,13 +20,14 @@ export function lockedAsyncIterable(locked: LockedMethod): Method {
       return;
     }
     const keys = keysOfCall(locked, this, args);
+    const client = ownScope(locked)?.signal;
     let finish!: () => void;
     const finished = new Promise<void>((resolve) => (finish = resolve));
     // Inside the lock, so that what the method calls knows that its chain holds it.
     let inside: AsyncResource | undefined;
     let held!: Promise<unknown>;
     const answer = await new Promise((resolve, reject) => {
-      held = service.withLock<unknown>(keys, options, async () => {
+      held = service.withLock<unknown>(keys, optionsWith(locked, client), async () => {
         inside = new AsyncResource('LockedIteration');
         resolve(undefined);
         await finished;

@@ -2,7 +2,8 @@ import { LockOptionsError } from '../errors/index.js';
 import { LockScope } from '../interceptors/lock.scope.js';
 import type { ResolveKeys } from '../keys/index.js';
 import type { LockService } from '../lock.service.js';
-import type { LockOptions } from '../options/index.js';
+import { lockIdsOf } from './lock.metadata.js';
+import { show, type LockOptions } from '../options/index.js';
 
 export type Method = (this: unknown, ...args: never[]) => unknown;
 
@@ -33,10 +34,27 @@ export function serviceOf(self: unknown, place: string): LockService {
   );
 }
 
+/** The scope of the handler's own call, the first time it is asked for: the lock then lasts as long as the scope. */
+export function ownScope({ id }: LockedMethod): LockScope | undefined {
+  const scope = LockScope.current();
+  return scope?.claim(id, lockIdsOf) ? scope : undefined;
+}
+
+/** The method's options, with whatever ends its wait. */
+export function optionsWith({ options }: LockedMethod, ...signals: readonly (AbortSignal | undefined)[]): LockOptions {
+  const [first, ...others] = signals.filter((signal) => signal !== undefined);
+  if (first === undefined) return options;
+  return { ...options, signal: others.length === 0 ? first : AbortSignal.any([first, ...others]) };
+}
+
 export function keysOfCall({ keysOf }: LockedMethod, self: unknown, args: readonly never[]): readonly string[] {
   return keysOf({ self, args, request: () => LockScope.current()?.request() });
 }
 
-export function needsLock({ condition }: LockedMethod, self: unknown, args: readonly never[]): boolean {
-  return condition === undefined || condition.apply(self, [...args]);
+/** @throws LockOptionsError when the condition says neither true nor false */
+export function needsLock({ condition, place }: LockedMethod, self: unknown, args: readonly never[]): boolean {
+  if (condition === undefined) return true;
+  const needed: unknown = condition.apply(self, [...args]);
+  if (typeof needed === 'boolean') return needed;
+  throw new LockOptionsError(`${place}: condition answered ${show(needed)}, but must answer true or false.`);
 }

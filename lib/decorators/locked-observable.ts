@@ -1,23 +1,31 @@
 import { Observable, type Subscription } from 'rxjs';
-import { keysOfCall, needsLock, serviceOf, type LockedMethod, type Method } from './locked-method.js';
+import {
+  keysOfCall,
+  needsLock,
+  optionsWith,
+  ownScope,
+  serviceOf,
+  type LockedMethod,
+  type Method,
+} from './locked-method.js';
 
 /** What `withLock` answers when the stream has run, as opposed to what `onContended` answers in its place. */
 const RAN = Symbol('ran');
 
 /** Takes the lock anew at every subscription and holds it until the stream completes, fails or is unsubscribed. */
 export function lockedObservable(locked: LockedMethod): Method {
-  const { method, options, place } = locked;
+  const { method, place } = locked;
   return function (this: unknown, ...args: never[]): Observable<unknown> {
     const service = serviceOf(this, place);
     const call = () => method.apply(this, args) as Observable<unknown>;
     if (!needsLock(locked, this, args)) return call();
     const keys = keysOfCall(locked, this, args);
+    const client = ownScope(locked)?.signal;
     return new Observable((subscriber) => {
       const unsubscribed = new AbortController();
       subscriber.add(() => unsubscribed.abort());
-      const signal = unsubscribed.signal;
       service
-        .withLock<unknown>(keys, { ...options, signal }, () => {
+        .withLock<unknown>(keys, optionsWith(locked, unsubscribed.signal, client), () => {
           return new Promise((resolve, reject) => {
             if (subscriber.closed) {
               resolve(RAN);

@@ -1,23 +1,30 @@
 import { AsyncResource } from 'node:async_hooks';
 import { Observable } from 'rxjs';
 import { LockOptionsError } from '../errors/index.js';
-import { LockScope } from '../interceptors/lock.scope.js';
-import { lockIdsOf } from './lock.metadata.js';
-import { keysOfCall, needsLock, serviceOf, type LockedMethod, type Method } from './locked-method.js';
+import type { LockScope } from '../interceptors/lock.scope.js';
+import {
+  keysOfCall,
+  needsLock,
+  optionsWith,
+  ownScope,
+  serviceOf,
+  type LockedMethod,
+  type Method,
+} from './locked-method.js';
 
 /** Holds the lock until the method's promise has settled or, for a handler, until its scope has ended. */
 export function lockedPromise(locked: LockedMethod): Method {
-  const { id, method, options, place } = locked;
+  const { method, options, place } = locked;
   return async function (this: unknown, ...args: never[]): Promise<unknown> {
     const service = serviceOf(this, place);
     if (!needsLock(locked, this, args)) return method.apply(this, args);
     const keys = keysOfCall(locked, this, args);
-    const scope = LockScope.current();
-    if (scope?.claim(id, lockIdsOf)) {
+    const scope = ownScope(locked);
+    if (scope !== undefined) {
       return underScope(
         scope,
         () => method.apply(this, args),
-        (body) => service.withLock(keys, options, body),
+        (body) => service.withLock(keys, optionsWith(locked, scope.signal), body),
       );
     }
     return service.withLock(keys, options, async () => notLazy(await method.apply(this, args), place));

@@ -13,7 +13,7 @@ export class LockLostError extends LockError {
     cause?: unknown,
     result?: unknown,
   ) {
-    super(`The lock on "${key}" was lost: ${reason}`, key, cause);
+    super(`The lock on "${key}" is not held any more: ${reason}`, key, cause);
     // Not enumerable, so that a logged error does not spill business data.
     Object.defineProperty(this, 'result', { value: result, enumerable: false });
   }

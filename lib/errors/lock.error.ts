@@ -1,3 +1,11 @@
+import type { LockContendedError } from './lock-contended.error.js';
+import type { LockKeyError } from './lock-key.error.js';
+import type { LockLostError } from './lock-lost.error.js';
+import type { LockOptionsError } from './lock-options.error.js';
+import type { LockReentrancyError } from './lock-reentrancy.error.js';
+import type { LockShutdownError } from './lock-shutdown.error.js';
+import type { LockUnavailableError } from './lock-unavailable.error.js';
+
 /** Stable codes: recognise an error by these, since `instanceof` fails when a tree holds two copies of the package. */
 export const LockErrorCode = {
   Contended: 'LOCK_CONTENDED',
@@ -10,6 +18,17 @@ export const LockErrorCode = {
 } as const;
 
 export type LockErrorCode = (typeof LockErrorCode)[keyof typeof LockErrorCode];
+
+/** The class behind each code. */
+export interface LockErrorsByCode {
+  readonly LOCK_CONTENDED: LockContendedError;
+  readonly LOCK_UNAVAILABLE: LockUnavailableError;
+  readonly LOCK_LOST: LockLostError;
+  readonly LOCK_KEY: LockKeyError;
+  readonly LOCK_REENTRANCY: LockReentrancyError;
+  readonly LOCK_OPTIONS: LockOptionsError;
+  readonly LOCK_SHUTDOWN: LockShutdownError;
+}
 
 /** What every error of this package has in common. */
 export abstract class LockError extends Error {
@@ -34,6 +53,8 @@ export abstract class LockError extends Error {
 }
 
 /** Whether `error` is one of ours, from whichever copy of the package, optionally with one certain code. */
+export function isLockError(error: unknown): error is LockError;
+export function isLockError<C extends LockErrorCode>(error: unknown, code: C): error is LockErrorsByCode[C];
 export function isLockError(error: unknown, code?: LockErrorCode): error is LockError {
   const found = (error as { code?: unknown } | null | undefined)?.code;
   const known = typeof found === 'string' && (Object.values(LockErrorCode) as string[]).includes(found);

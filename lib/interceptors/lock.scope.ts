@@ -1,4 +1,4 @@
-import type { ExecutionContext } from '@nestjs/common';
+import { HttpException, type ExecutionContext } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
 
 /** What an HTTP response is, on Express and on Fastify (whose replies wrap it). */
@@ -76,7 +76,12 @@ export class LockScope {
     }
   }
 
-  /** Aborts when the HTTP client is gone before its answer; absent elsewhere. Made when it is first asked for. */
+  /**
+   * Aborts when the HTTP client is gone before its answer; absent elsewhere. Made when it is first asked for.
+   *
+   * Only for the wait of the handler's own lock, when nothing has been done yet: what a body does next must not depend on
+   * whether its client is still there.
+   */
   get signal(): AbortSignal | undefined {
     if (this.#controller === undefined && this.context.getType() === 'http') this.#watchClient();
     return this.#controller?.signal;
@@ -89,8 +94,7 @@ export class LockScope {
     const controller = new AbortController();
     this.#controller = controller;
     const onClose = () => {
-      if (!raw.writableFinished)
-        controller.abort(new Error('the client disconnected while its request waited for a lock'));
+      if (!raw.writableFinished) controller.abort(clientGone());
     };
     if (raw.destroyed) {
       onClose();
@@ -99,4 +103,9 @@ export class LockScope {
     raw.once('close', onClose);
     this.#forgetClient = () => raw.removeListener('close', onClose);
   }
+}
+
+// Nobody is there to read the status (nginx's 499), but Nest logs no HttpException as a failure of the application.
+function clientGone(): HttpException {
+  return new HttpException('the client disconnected while its request waited for a lock', 499);
 }

@@ -25,6 +25,8 @@ export function checkKey(key: unknown, place: string): string {
  * @throws LockKeyError for anything else, an empty list included
  */
 export function checkKeys(keys: unknown, place: string): readonly string[] {
+  // Refused below; its own rejection must not end the process.
+  if (keys instanceof Promise) keys.catch(() => undefined);
   if (!Array.isArray(keys)) return [checkKey(keys, place)];
   if (keys.length === 0) {
     throw new LockKeyError(

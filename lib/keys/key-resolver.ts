@@ -54,12 +54,21 @@ function templateResolver(template: unknown, info: MethodInfo, parameters: () =>
     );
   }
   const { start, placeholders } = parseTemplate(template, info.place);
+  refuseBraces(template, info, parameters);
   const values = placeholders.map((placeholder) => {
     const read = reader(placeholder, info, parameters);
     const encode = valueEncoder(placeholder.next);
     return (call: Call) => encode(read(call), `<${placeholder.text}>`, info.place) + placeholder.next;
   });
   return (call) => values.reduce((key, value) => key + value(call), start);
+}
+
+/** `{id}` is how other libraries write it. Here it is plain text, and every call would have one key. */
+function refuseBraces(template: string, { place }: MethodInfo, parameters: () => Parameters): void {
+  const braced = /\{([^{}]+)\}/.exec(template)?.[1];
+  const root = braced?.split('.')[0];
+  if (braced === undefined || root === undefined || !parameters().has(root)) return;
+  throw new LockKeyError(`${place}: {${braced}} is plain text in a key. Write <${braced}> for the parameter's value.`);
 }
 
 function reader(placeholder: Placeholder, info: MethodInfo, parameters: () => Parameters): (call: Call) => unknown {

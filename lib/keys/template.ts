@@ -26,6 +26,12 @@ const PLACEHOLDER = /<([\p{ID_Start}$_\d][\p{ID_Continue}$]*(?:\.[\p{ID_Continue
 export function parseTemplate(template: string, place: string): Template {
   if (template === '')
     throw new LockKeyError(`${place}: the key is empty. Name what must be exclusive, as in 'order:<orderId>'.`);
+  if (/[$#]\{/.test(template)) {
+    throw new LockKeyError(
+      `${place}: '${template}' has a '\${' or '#{', which is plain text here, so that every call would have one key. ` +
+        "A placeholder is written <parameter>, as in 'order:<orderId>'.",
+    );
+  }
   const parts = template.split(new RegExp(PLACEHOLDER, 'u'));
   // split() puts the captured placeholders at the odd places.
   const placeholders = parts.flatMap((text, index): Placeholder[] => {

@@ -4,6 +4,9 @@ import { LockOptionsError } from '../errors/index.js';
 /** Milliseconds, or a text in the form of the `ms` package: `'500ms'`, `'30s'`, `'5m'`, `'1.5h'`. */
 export type Duration = number | (string & {}) | `${number}${'ms' | 's' | 'm' | 'h' | 'd'}`;
 
+/** Longer than any lock lives, and within what every server and timer can count. */
+const LONGEST = 365 * 24 * 60 * 60 * 1000;
+
 export interface DurationRule {
   /** The smallest value allowed, in ms. */
   readonly min: number;
@@ -19,10 +22,11 @@ export interface DurationRule {
  */
 export function parseDuration(value: unknown, rule: DurationRule, name: string, place: string): number {
   const parsed = toMilliseconds(value);
-  if (parsed !== undefined && parsed >= rule.min && (rule.infinite || parsed !== Infinity)) return parsed;
+  if (parsed !== undefined && parsed >= rule.min && (parsed <= LONGEST || (rule.infinite && parsed === Infinity)))
+    return parsed;
   throw new LockOptionsError(
-    `${place}: ${name} is ${show(value)}, but must be a duration of at least ${rule.min} ms` +
-      `${rule.infinite ? ' or Infinity' : ''}: a number of milliseconds, or a text such as '500ms', '30s' or '5m'.`,
+    `${place}: ${name} is ${show(value)}, but must be a duration from ${rule.min} ms to 365 days` +
+      `${rule.infinite ? ', or Infinity' : ''}: a number of milliseconds, or a text such as '500ms', '30s' or '5m'.`,
   );
 }
 

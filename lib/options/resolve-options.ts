@@ -98,7 +98,14 @@ export function resolveOptions(
   place: string,
   allowed?: readonly string[],
 ): ResolvedLockOptions {
-  return given === undefined ? base : { ...base, ...checkOptions(given, place, allowed) };
+  if (given === undefined) return base;
+  const resolved = { ...base, ...checkOptions(given, place, allowed) };
+  if (resolved.minHold > resolved.maxHold) {
+    throw new LockOptionsError(
+      `${place}: minHold is ${resolved.minHold} ms, but must not be longer than maxHold, which is ${resolved.maxHold} ms.`,
+    );
+  }
+  return resolved;
 }
 
 export function unknownOption(name: string, place: string, allowed: readonly string[]): LockOptionsError {

@@ -319,6 +319,21 @@ describe('@DistributedLock on a service', () => {
     expect([await service.locked(5), await service.locked(50)]).toEqual([false, true]);
   });
 
+  it('refuses a condition or a key function that answers later', async () => {
+    @Injectable()
+    class Service {
+      @DistributedLock('k', { condition: (async () => false) as never })
+      async condition(): Promise<void> {}
+      @DistributedLock((async () => {
+        throw new Error('later');
+      }) as never)
+      async key(): Promise<void> {}
+    }
+    const { it: service } = await start(Service);
+    await expect(service.condition()).rejects.toThrow(/condition answered an object \(Promise\)/);
+    await expect(service.key()).rejects.toMatchObject({ code: 'LOCK_KEY' });
+  });
+
   it('works for request-scoped and transient providers and for subclasses', async () => {
     class Base {
       @Inject(LockService) readonly locks!: LockService;

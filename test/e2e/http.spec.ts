@@ -49,10 +49,12 @@ class WithUser implements NestInterceptor {
 @Injectable()
 class Payments {
   most = 0;
+  readonly booked: string[] = [];
   #running = 0;
 
   @DistributedLock('payment:<id>', { wait: 50 })
   async pay(id: string): Promise<string> {
+    this.booked.push(id);
     return id;
   }
 
@@ -127,6 +129,21 @@ class Orders {
   @DistributedLock('failing')
   failing(): Observable<never> {
     return throwError(() => new NotFoundException('in the stream'));
+  }
+
+  @Get('paid')
+  @DistributedLock('paid')
+  async paid(): Promise<void> {
+    await sleep(60);
+    await this.payments.pay('9');
+    await this.locks.withLock('free', async () => this.payments.booked.push('free'));
+  }
+
+  @Get('parallel')
+  @DistributedLock('parallel')
+  async parallel(): Promise<number> {
+    return (await Promise.all(Array.from({ length: 20 }, (_, i) => this.locks.withLock(`p:${i % 2}`, () => sleep(1)))))
+      .length;
   }
 
   @Get('slow/:ms')
@@ -250,6 +267,25 @@ describe.each([
     request.destroy();
     await until(async () => (await locks.inspect('slow'))?.localWaiters === 0);
     await held.release();
+  });
+
+  it('lets a body go on with the locks it needs when its client has left', async () => {
+    const request = get(`${url}/paid`);
+    request.on('error', () => undefined);
+    await until(async () => !(await free('paid')));
+    request.destroy();
+    await until(() => free('paid'));
+    expect(app.get(Payments).booked).toEqual(['9', 'free']);
+  });
+
+  it('warns of no leak when one request takes many locks', async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error) => warnings.push(warning);
+    process.on('warning', listen);
+    expect(await (await fetch(`${url}/parallel`)).json()).toBe(20);
+    await sleep(10);
+    process.off('warning', listen);
+    expect(warnings).toEqual([]);
   });
 
   it('lets a running body finish under its lock at app.close(), and refuses those who wait', async () => {

@@ -1,11 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { LockModule, LockOptionsError, LockService, type LockModuleOptions, type LockStore } from '../../lib/index.js';
 import { memoryStore } from '../../lib/stores/memory/index.js';
 import { redisStore } from '../../lib/stores/redis/index.js';
 import { sqliteStore } from '../../lib/stores/sqlite/index.js';
+import { manualClock } from '../../lib/testing/index.js';
 import { silent } from '../support/silent-logger.js';
 
 const compile = (...imports: (ReturnType<typeof LockModule.forRoot> | (new () => unknown))[]) =>
@@ -154,11 +156,34 @@ describe('LockModule', () => {
   it('runs bodies without a lock when it is switched off, and says so to whoever asks for a token', async () => {
     const { store, count } = counting();
     store.acquire = () => fail();
-    const app = await compile(LockModule.forRoot({ store, enabled: false, lazyConnect: true }));
+    const app = await compile(LockModule.forRoot({ store, enabled: false }));
     const locks = app.get(LockService);
     await expect(locks.withLock('k', async (lock) => lock.held)).resolves.toBe(true);
     await expect(locks.withLock('k', async (lock) => lock.fencingToken)).rejects.toThrow(/switched off/);
+    await expect(locks.withLock('k', async (lock) => locks.current() === lock)).resolves.toBe(true);
+    const [first, second] = [await locks.acquire('k'), await locks.tryAcquire('k')];
+    expect([first.held, second?.held]).toEqual([true, true]);
     expect(count.opened).toBe(0);
+    await app.close();
+  });
+
+  it('does not let one try wait for a first connection that takes long', async () => {
+    const { store } = counting(() => sleep(20_000, undefined, { ref: false }));
+    const app = await compile(LockModule.forRoot({ store, lazyConnect: true }));
+    const before = Date.now();
+    await expect(app.get(LockService).tryAcquire('k')).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(Date.now() - before).toBeLessThan(4000);
+  });
+
+  it('goes by the clock of its store where a test gives it one', async () => {
+    const clock = manualClock();
+    const app = await compile(LockModule.forRoot({ store: memoryStore({ clock }), clock, ttl: '10s', renew: false }));
+    const locks = app.get(LockService);
+    const lock = await locks.acquire('k');
+    await clock.advance(9_000);
+    expect([lock.held, lock.signal.aborted]).toEqual([true, false]);
+    await clock.advance(1_000);
+    expect([lock.held, lock.signal.aborted, await locks.inspect('k')]).toEqual([false, true, undefined]);
     await app.close();
   });
 
@@ -167,6 +192,7 @@ describe('LockModule', () => {
     const locks = app.get(LockService);
     const seen: unknown[] = [];
     locks.on('acquired', () => fail());
+    locks.on('acquired', (async () => fail()) as () => void);
     locks.on('acquired', ({ key, handedOff }) => seen.push(['acquired', key, handedOff]));
     locks.on('contended', ({ key, holder }) => seen.push(['contended', key, typeof holder]));
     const stop = locks.on('released', ({ key }) => seen.push(['released', key]));
@@ -214,6 +240,13 @@ describe('LockService with bad input', () => {
       'LOCK_OPTIONS',
       /extend\(\): duration is 'soon'/,
     ],
+    [
+      'an unknown event',
+      async (locks) => locks.on('typo' as never, () => undefined),
+      'LOCK_OPTIONS',
+      /no event 'typo'.*acquired/,
+    ],
+    ['a listener that is none', async (locks) => locks.on('lost', 5 as never), 'LOCK_OPTIONS', /the listener is 5/],
     ['an unknown store', (locks) => locks.inspect('k', { store: 'x' }), 'LOCK_OPTIONS', /no store "x"/],
   ])('refuses %s', async (_, call, code, message) => {
     const app = await compile(LockModule.forRoot({ store: memoryStore() }));

@@ -1,4 +1,5 @@
 import {
+  isLockError,
   LockModule,
   LockService,
   type Lock,
@@ -46,6 +47,12 @@ export async function service(locks: LockService): Promise<unknown[]> {
   const instead: number | string = await locks.withLock('a', { onContended: () => 'busy' }, async () => 1);
   // @ts-expect-error a skipped body answers undefined
   const certain: number = await locks.withLock('a', { onContended: 'skip' }, async () => 1);
+  const inferred: number | string = await locks.withLock(
+    'a',
+    { onContended: ({ keys }) => keys.join() },
+    async () => 1,
+  );
+  const waited = (error: unknown): number => (isLockError(error, 'LOCK_CONTENDED') ? error.waited : 0);
   const lock: Lock | null = await locks.tryAcquire('a');
   const token: bigint | undefined = lock?.fencingToken;
   await using held = await locks.acquire('a', { ttl: '5s' });
@@ -53,5 +60,5 @@ export async function service(locks: LockService): Promise<unknown[]> {
   await locks.acquire('a', { onContended: 'skip' });
   // @ts-expect-error a number is no key
   await locks.acquire(1);
-  return [result, skipped, instead, certain, token, held];
+  return [result, skipped, instead, inferred, waited, certain, token, held];
 }

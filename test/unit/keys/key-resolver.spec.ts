@@ -98,6 +98,15 @@ describe('a key template', () => {
     }
   });
 
+  it('takes braces that name no parameter as they are', () => {
+    const one = method({
+      async one(a: unknown) {
+        void a;
+      },
+    });
+    expect(keyOf('{tag}:<a>', one, [1])).toBe('{tag}:1');
+  });
+
   it('keeps ordinary values readable', () => {
     const one = method({
       async one(a: unknown) {
@@ -177,6 +186,10 @@ describe('a key template', () => {
     ['<orderId><dto.id>', /side by side/],
     ['order:<ordrId>', /no parameter "ordrId".*there is <orderId>, <dto>.*@LockKey\('ordrId'\)/],
     ['order:<this>', /no parameter "this"/],
+    ['order:${orderId}', /plain text here.*written <parameter>/],
+    ['order:#{orderId}', /plain text here/],
+    ['order:{orderId}', /Write <orderId>/],
+    ['order:{dto.id}', /Write <dto.id>/],
     ['order:<ctx>', /no parameter "ctx"/],
   ])('refuses %p when the class is defined', (template, message) => {
     const pay = method({

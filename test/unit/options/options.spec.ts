@@ -41,9 +41,11 @@ describe('lock options', () => {
   });
 
   it.each([
-    [{ ttl: 5 }, /ttl is 5, but must be a duration of at least 10 ms/],
+    [{ ttl: 5 }, /ttl is 5, but must be a duration from 10 ms to 365 days/],
     [{ ttl: Infinity }, /ttl/],
     [{ wait: -1 }, /wait is -1/],
+    [{ ttl: 1e30 }, /ttl is 1e\+30/],
+    [{ minHold: 2000, maxHold: 100 }, /minHold is 2000 ms, but must not be longer than maxHold, which is 100 ms/],
     [{ renew: 'yes' }, /renew is 'yes', but must be true or false/],
     [{ maxWaiters: 1.5 }, /maxWaiters is 1.5/],
     [{ onContended: 'ignore' }, /onContended is 'ignore', but must be 'throw', 'skip' or a function/],
