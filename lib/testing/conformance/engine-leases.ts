@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { LockErrorCode, isLockError, type LockLostError } from '../../errors/index.js';
+import { LockErrorCode, isLockError } from '../../errors/index.js';
 import type { ConformanceSuite } from './conformance.suite.js';
 
 export function engineLeases(suite: ConformanceSuite): void {
