@@ -4,7 +4,7 @@ import type { Backend } from './backend.js';
 import { Contender, type Contenders } from './contender.js';
 import type { EngineContext } from './engine.context.js';
 import { Fifo } from './fifo.js';
-import { MAX_HAND_OFFS } from './fencing-token.js';
+import { canHandOff } from './hand-off.js';
 import { Hold, type Grant, type HoldKeeper } from './hold.js';
 import type { LockRequest } from './lock.request.js';
 import { Waiter } from './waiter.js';
@@ -151,23 +151,11 @@ export class Lane implements Contenders, HoldKeeper {
   }
 
   /** Passes the lease on to the next caller without asking the store. */
-  #handOff({ grant, request }: Hold): boolean {
+  #handOff(hold: Hold): boolean {
     const next = this.#queue.head;
-    const { max, time } = this.context.handOff;
-    const { storeHold, handOffs, since } = grant;
-    const now = this.context.clock.now();
-    const fits =
-      next !== undefined &&
-      handOffs < Math.min(max, MAX_HAND_OFFS) &&
-      now - since < time &&
-      request.handOff &&
-      next.request.handOff &&
-      // The next caller gets what is left of the lease: enough only when it is, and will be, renewed.
-      request.renew &&
-      next.request.renew &&
-      next.request.ttl === request.ttl &&
-      storeHold.validUntil - now >= request.ttl / 2;
-    if (!fits) return false;
+    const { clock, handOff } = this.context;
+    if (next === undefined || !canHandOff(hold, next.request, handOff, clock.now())) return false;
+    const { storeHold, handOffs, since } = hold.grant;
     this.#queue.remove(next);
     this.#give(next, { storeHold, handOffs: handOffs + 1, since });
     return true;

@@ -1,7 +1,6 @@
 import { systemClock, type Clock, type LockStore, type StoreInspection } from '../contract/index.js';
 import {
   LockContendedError,
-  LockLostError,
   LockOptionsError,
   LockReentrancyError,
   LockShutdownError,
@@ -17,6 +16,7 @@ import { Lane } from './lane.js';
 import { LockEventHub } from './lock.events.js';
 import type { Lock } from './lock.js';
 import type { LockRequest } from './lock.request.js';
+import { leaveAll, oneKey, rethrowLoss, type RunPlan } from './run-plan.js';
 import { Watchdog } from './watchdog.js';
 
 export interface EngineOptions {
@@ -26,17 +26,6 @@ export interface EngineOptions {
   readonly label: string;
   readonly handOff: HandOffLimits;
   readonly clock?: Clock | undefined;
-}
-
-/** A body to run under one key or several. */
-export interface RunPlan<T> {
-  readonly backend: Backend;
-  readonly keys: readonly string[];
-  readonly request: Omit<LockRequest, 'key' | 'handOff'>;
-  readonly reentrant: boolean;
-  readonly onLost: 'report' | 'throw';
-  /** What to answer when the keys are contended; without it the error is thrown. */
-  readonly onContended?: ((error: LockContendedError) => T | Promise<T>) | undefined;
 }
 
 /** Queues, leases and losses: all that is the same for every store. Knows no framework. */
@@ -234,27 +223,5 @@ export class LockEngine implements EngineContext {
       lanes.set(key, lane);
     }
     return lane;
-  }
-}
-
-// Field by field: several times faster than a spread, at every single lock.
-function oneKey(
-  { ttl, renew, maxHold, minHold, maxWaiters, signal }: RunPlan<unknown>['request'],
-  key: string,
-  wait: number,
-  handOff: boolean,
-): LockRequest {
-  return { key, ttl, renew, wait, maxHold, minHold, maxWaiters, handOff, signal };
-}
-
-async function leaveAll(holds: readonly Hold[]): Promise<void> {
-  if (holds.length === 1) await holds[0]?.leave();
-  else await Promise.all(holds.map((hold) => hold.leave()));
-}
-
-function rethrowLoss(holds: readonly Hold[], result: unknown): void {
-  for (const { lostError } of holds) {
-    if (lostError !== undefined)
-      throw new LockLostError(lostError.key ?? '', lostError.reason, lostError.cause, result);
   }
 }

@@ -2,10 +2,11 @@ import type { Clock, LockStore } from '../../contract/index.js';
 import type { Backend } from '../../engine/backend.js';
 import type { HandOffLimits } from '../../engine/engine.context.js';
 import type { Hold } from '../../engine/hold.js';
-import { LockEngine, type RunPlan } from '../../engine/lock.engine.js';
+import { LockEngine } from '../../engine/lock.engine.js';
 import type { LockEvents } from '../../engine/lock.events.js';
 import type { LockRequest } from '../../engine/lock.request.js';
 import type { Lock } from '../../engine/lock.js';
+import type { RunPlan } from '../../engine/run-plan.js';
 import { ObservedStore } from './observed-store.js';
 
 export interface ProcessOptions {
