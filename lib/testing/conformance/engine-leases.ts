@@ -92,7 +92,7 @@ export function engineLeases(suite: ConformanceSuite): void {
       const run = process.run(key, () => store.forceRelease(key).then(() => 'result'), { onLost: 'throw' });
       const error: unknown = await run.catch((reason: unknown) => reason);
       assert.ok(isLockError(error, LockErrorCode.Lost));
-      assert.equal((error).result, 'result');
+      assert.equal(error.result, 'result');
     });
 
     suite.test('code that was blocked past its lease finds out on its next line', async (bench) => {
