@@ -4,6 +4,8 @@ import { existsSync, readdirSync } from 'node:fs';
 const clients = {
   redis: ['ioredis', 'redis', 'iovalkey'],
   sqlite: ['better-sqlite3'],
+  postgres: ['pg'],
+  mysql: ['mysql2'],
 };
 
 const nest = '(^|node_modules/)@nestjs/';
@@ -43,6 +45,15 @@ export default {
       from: { path: '^lib/', pathNot: `^lib/stores/${name}/` },
       to: { path: packages(names) },
     })),
+    {
+      name: 'transaction-locks-know-no-nest-and-no-engine',
+      severity: 'error',
+      from: { path: layers('transaction') },
+      to: {
+        pathNot: [layers('contract', 'errors', 'options', 'keys', 'transaction'), '^lib/stores/sql/'],
+        dependencyTypesNot: ['core'],
+      },
+    },
     {
       name: 'foundations-know-nothing-above-them',
       severity: 'error',

@@ -11,6 +11,8 @@ export interface LockTables {
   readonly waiterIndex: string;
   /** The last fencing token. */
   readonly fence: string;
+  /** The rows that row locks are taken on. */
+  readonly row: string;
 }
 
 // PostgreSQL cuts names off after 63 bytes: what is left here is room for the longest suffix.
@@ -30,5 +32,11 @@ export function lockTables(table: unknown, place: string): LockTables {
         'a letter or underscore, then letters, digits or underscores, 48 characters at most.',
     );
   }
-  return { lock: table, waiter: `${table}_waiter`, waiterIndex: `${table}_waiter_key`, fence: `${table}_fence` };
+  return {
+    lock: table,
+    waiter: `${table}_waiter`,
+    waiterIndex: `${table}_waiter_key`,
+    fence: `${table}_fence`,
+    row: `${table}_row`,
+  };
 }

@@ -123,6 +123,29 @@ export function engineOutages(suite: ConformanceSuite): void {
       assert.equal(await hold.release(), true);
     });
 
+    if (suite.guarantees.expiry === 'session') {
+      suite.faultTest(
+        'breakConnections',
+        'the end of its session is told to a holder at once, and costs those who wait nothing',
+        async (bench, cause) => {
+          const [a, b, c] = await bench.processes(3);
+          const key = bench.key();
+          const hold = await a.acquire(key, { ttl: bench.ms(20_000) });
+          const { signal } = hold;
+          const waiting = [b, c].map((process) => process.run(key, () => bench.sleep(20), { wait: Infinity }));
+          await bench.sleep(200);
+          await cause();
+          await bench.eventually(() => signal.aborted, 'the signal', 1_000);
+          assert.ok(isLockError(signal.reason, LockErrorCode.Lost));
+          assert.equal(hold.held, false);
+          await bench.within(8_000, Promise.all(waiting), 'both waiters');
+          assert.equal(await hold.release(), false);
+          await (await bench.soonDone(a.acquire(key), 'the key to be free')).release();
+        },
+      );
+      return;
+    }
+
     suite.faultTest(
       'breakConnections',
       'the end of all connections costs neither a hold nor a place in the queue',

@@ -53,7 +53,9 @@ export function engineSeveralKeys(suite: ConformanceSuite): void {
         { ttl: bench.ms(600) },
       );
       assert.equal(await store.inspect(keys[0]), undefined);
-      assert.equal(process.lost.length, 1);
+      // Locks that share a session are lost with it, each by itself.
+      const most = suite.guarantees.expiry === 'session' ? keys.length : 1;
+      assert.ok(process.lost.length >= 1 && process.lost.length <= most, `${process.lost.length} losses`);
     });
 
     suite.test('that are asked for in opposite orders never block one another', async (bench) => {

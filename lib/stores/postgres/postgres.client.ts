@@ -1,0 +1,34 @@
+/** What is used of a client that a pg `Pool` gives. */
+export interface PgClient {
+  query(config: { readonly text: string; readonly values?: unknown[]; readonly name?: string }): Promise<PgResult>;
+  on(event: string, listener: (...args: unknown[]) => void): unknown;
+  removeListener(event: string, listener: (...args: unknown[]) => void): unknown;
+  release(destroy?: boolean | Error): void;
+}
+
+export interface PgResult {
+  readonly rows: readonly unknown[];
+  readonly rowCount: number | null;
+}
+
+/** A `Pool` of pg 8, or anything that has the same methods. */
+export interface PgPool {
+  connect(): Promise<PgClient>;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  removeListener(event: 'error', listener: (error: Error) => void): unknown;
+  readonly options?: object | undefined;
+}
+
+/** Options of a pg `Pool` or `Client`, such as `{ host, port, user, password, database, ssl }`. */
+export type PgConfig = Readonly<Record<string, unknown>>;
+
+/** What is wrong with a pool, or nothing. */
+export function poolProblem(pool: unknown): string | undefined {
+  if (typeof pool !== 'object' || pool === null) return 'not an object';
+  for (const method of ['connect', 'on', 'removeListener'] as const) {
+    if (typeof (pool as Record<string, unknown>)[method] !== 'function') return `without a method ${method}()`;
+  }
+  // A pg Client has connect(), too, but is one session only.
+  if ('processID' in pool) return 'a single client';
+  return undefined;
+}

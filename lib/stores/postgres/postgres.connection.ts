@@ -1,0 +1,149 @@
+import { createHash } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { systemClock } from '../../contract/index.js';
+import { LockUnavailableError } from '../../errors/index.js';
+import { isNotPrepared } from './postgres.errors.js';
+import type { SqlConnection, SqlResult } from '../sql/sql.connection.js';
+import type { PgClient, PgResult } from './postgres.client.js';
+
+/** Whether sessions keep statements prepared. Switched off for good when it turns out that they are not real sessions. */
+export interface Preparing {
+  on: boolean;
+}
+
+// By text, so that a name means the same statement everywhere.
+const names = new Map<string, string>();
+
+function nameOf(text: string): string {
+  let name = names.get(text);
+  if (name === undefined) {
+    name = `lock_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
+    names.set(text, name);
+  }
+  return name;
+}
+
+const ignore = (): void => undefined;
+
+/** One session of a pg pool. */
+export class PgConnection implements SqlConnection {
+  onEnded: ((cause: unknown) => void) | undefined;
+  onNotification: ((payload: string) => void) | undefined;
+  #over = false;
+  #failPending: ((cause: unknown) => void) | undefined;
+  readonly #onError = (error: unknown): void => this.#end(error);
+  readonly #onEnd = (): void => this.#end(new Error('the connection was closed'));
+  readonly #onNotice = (message: unknown): void =>
+    this.onNotification?.((message as { payload?: string }).payload ?? '');
+
+  constructor(
+    private readonly client: PgClient,
+    private readonly address: string,
+    private readonly preparing: Preparing,
+  ) {
+    client.on('error', this.#onError);
+    client.on('end', this.#onEnd);
+  }
+
+  /** Passes on what the server announces to this session. */
+  hearNotifications(): void {
+    this.client.on('notification', this.#onNotice);
+  }
+
+  query(text: string, params: readonly unknown[], timeout: number): Promise<SqlResult> {
+    return new Promise((resolve, reject) => {
+      if (this.#over) {
+        reject(new LockUnavailableError(`the connection to PostgreSQL at ${this.address} has ended`));
+        return;
+      }
+      const timer =
+        timeout === Infinity
+          ? undefined
+          : systemClock.after(timeout, () => {
+              // After a blocked event loop the answer may have arrived long ago: it is heard first.
+              setImmediate(() => setImmediate(() => this.#timedOut(timeout)));
+            });
+      const settle = (): void => {
+        timer?.cancel();
+        this.#failPending = undefined;
+      };
+      this.#failPending = (cause) => {
+        settle();
+        reject(cause);
+      };
+      this.#send(text, params as unknown[]).then(
+        ({ rows, rowCount }) => {
+          settle();
+          resolve({ rows: rows as SqlResult['rows'], changes: rowCount ?? 0 });
+        },
+        (error: unknown) => {
+          settle();
+          reject(error);
+        },
+      );
+    });
+  }
+
+  release(): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#detach();
+    this.client.release();
+  }
+
+  destroy(): void {
+    this.#destroy(new Error('the connection was given up'));
+  }
+
+  async #send(text: string, values: unknown[]): Promise<PgResult> {
+    if (!this.preparing.on || values.length === 0) return this.client.query({ text, values });
+    try {
+      return await this.client.query({ text, values, name: nameOf(text) });
+    } catch (error) {
+      if (!isNotPrepared(error)) throw error;
+      // A pooler of transactions lies between: the statement was refused before it ran.
+      this.preparing.on = false;
+      return this.client.query({ text, values });
+    }
+  }
+
+  #timedOut(timeout: number): void {
+    if (!this.#failPending) return;
+    this.#destroy(
+      new LockUnavailableError(`PostgreSQL at ${this.address} did not answer within ${Math.round(timeout)} ms`),
+    );
+  }
+
+  #end(cause: unknown): void {
+    if (this.#over) return;
+    this.#destroy(cause);
+    this.onEnded?.(cause);
+  }
+
+  #destroy(cause: unknown): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#detach();
+    // Whatever happens to it now concerns nobody: without a listener an error would end the process.
+    this.client.on('error', ignore);
+    this.#failPending?.(cause);
+    resetSocket(this.client);
+    // A pool reports the errors of the clients that it has back; so it gets this one when there are no more to come.
+    setImmediate(() => setImmediate(() => this.client.release(true)));
+  }
+
+  #detach(): void {
+    this.client.removeListener('error', this.#onError);
+    this.client.removeListener('end', this.#onEnd);
+    this.client.removeListener('notification', this.#onNotice);
+  }
+}
+
+/** Ends a connection so that nothing which is still on its way out is delivered later. */
+function resetSocket(client: PgClient): void {
+  const { connection } = client as { connection?: { stream?: Partial<Socket> & { encrypted?: boolean } } };
+  const stream = connection?.stream;
+  if (!stream) return;
+  if (stream.encrypted || !stream.resetAndDestroy) stream.destroy?.();
+  else stream.resetAndDestroy();
+}

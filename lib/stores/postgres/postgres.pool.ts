@@ -1,0 +1,92 @@
+import { systemClock } from '../../contract/index.js';
+import { LockOptionsError, LockUnavailableError } from '../../errors/index.js';
+import type { SqlPool } from '../sql/sql.connection.js';
+import type { PgClient, PgConfig, PgPool } from './postgres.client.js';
+import { PgConnection, type Preparing } from './postgres.connection.js';
+
+/** Where the sessions come from: a pool of the user's, or one of our own that is made at the first use. */
+export class PgSessions implements SqlPool {
+  #pool: Promise<PgPool> | undefined;
+  #closed = false;
+  readonly #preparing: Preparing = { on: true };
+  /** A pool that ends forgets those who wait for one of its clients. */
+  readonly #waiting = new Set<() => void>();
+  readonly #onError = (): void => undefined;
+
+  constructor(
+    private readonly source: { readonly pool: PgPool } | { readonly config: PgConfig },
+    readonly address: string,
+  ) {}
+
+  async connect(timeout: number): Promise<PgConnection> {
+    if (this.#closed) throw this.#closedError();
+    this.#pool ??= this.#make().catch((error: unknown) => {
+      this.#pool = undefined;
+      throw error;
+    });
+    const pool = await this.#pool;
+    return new PgConnection(await this.#within(timeout, pool.connect()), this.address, this.#preparing);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const giveUp of this.#waiting) giveUp();
+    const pool = await this.#pool?.catch(() => undefined);
+    this.#pool = undefined;
+    if (!pool) return;
+    pool.removeListener('error', this.#onError);
+    if ('pool' in this.source) return;
+    // Its clients may still report their end.
+    pool.on('error', () => undefined);
+    await (pool as PgPool & { end(): Promise<void> }).end();
+  }
+
+  async #make(): Promise<PgPool> {
+    const pool = 'pool' in this.source ? this.source.pool : await ownPool(this.source.config);
+    // The end of an idle session is no reason for the process to end.
+    pool.on('error', this.#onError);
+    return pool;
+  }
+
+  #within(timeout: number, connecting: Promise<PgClient>): Promise<PgClient> {
+    return new Promise((resolve, reject) => {
+      let late = false;
+      const fail = (reason: unknown): void => {
+        late = true;
+        this.#waiting.delete(close);
+        timer.cancel();
+        reject(reason);
+      };
+      const close = (): void => fail(this.#closedError());
+      const timer = systemClock.after(timeout, () => {
+        setImmediate(() =>
+          fail(new LockUnavailableError(`no connection to PostgreSQL at ${this.address} within ${timeout} ms`)),
+        );
+      });
+      this.#waiting.add(close);
+      connecting.then((client) => {
+        this.#waiting.delete(close);
+        timer.cancel();
+        if (late) client.release();
+        else resolve(client);
+      }, fail);
+    });
+  }
+
+  #closedError(): LockUnavailableError {
+    return new LockUnavailableError(`the connections to PostgreSQL at ${this.address} were closed`, {
+      retryable: false,
+    });
+  }
+}
+
+async function ownPool(config: PgConfig): Promise<PgPool> {
+  let loaded: { Pool?: unknown; default?: { Pool?: unknown } };
+  try {
+    loaded = await import('pg');
+  } catch (cause) {
+    throw new LockOptionsError('postgresStore: a connection needs pg. Install pg, or pass a pool.', cause);
+  }
+  const Pool = (loaded.Pool ?? loaded.default?.Pool) as new (config: PgConfig) => PgPool;
+  return new Pool(config);
+}

@@ -1,0 +1,74 @@
+import type { StoreInspection } from '../../contract/index.js';
+import type { LockError } from '../../errors/index.js';
+import type { AskSession, SessionClaim, SessionDialect } from '../sql/session/session.dialect.js';
+import type { SqlPool } from '../sql/sql.connection.js';
+import type { LockTables } from '../sql/table-names.js';
+import { refuseTransactionPooling } from './pooling.js';
+import { endedByServer, toLockError } from './postgres.errors.js';
+import { GUARANTEES } from './postgres.guarantees.js';
+import type { PostgresSettings } from './postgres.options.js';
+import { qualified, schemaOf } from './postgres.schema.js';
+import { restoreLimits, takeLimitsOff, terminateSession, waitsForLock, type SessionId } from './session-settings.js';
+
+/** What row locks and advisory locks of PostgreSQL have in common. */
+export abstract class PostgresSessionDialect implements SessionDialect {
+  readonly name = 'postgres';
+  readonly ping = 'SELECT 1';
+  readonly endedByServer = endedByServer;
+  readonly guarantees: SessionDialect['guarantees'];
+  readonly schema: readonly string[];
+  protected readonly names: LockTables;
+  abstract readonly shares: boolean;
+
+  constructor(protected readonly settings: PostgresSettings) {
+    const { tables, schema, mode } = settings;
+    this.guarantees = GUARANTEES[mode];
+    this.schema = [schemaOf(tables, schema, mode)];
+    this.names = qualified(tables, schema);
+  }
+
+  abstract lockName(key: string): string;
+  abstract tryLock(ask: AskSession, claim: SessionClaim): Promise<bigint | undefined>;
+  abstract lock(ask: AskSession, claim: SessionClaim): Promise<bigint | undefined>;
+  abstract unlock(ask: AskSession, claim: SessionClaim): Promise<boolean>;
+  abstract inspect(ask: AskSession, key: string): Promise<StoreInspection | undefined>;
+  /** The session that holds the key. */
+  protected abstract holder(ask: AskSession, key: string): Promise<number | undefined>;
+
+  check(pool: SqlPool): Promise<void> {
+    return refuseTransactionPooling(pool, this.settings);
+  }
+
+  prepare(ask: AskSession): Promise<SessionId> {
+    return takeLimitsOff(ask);
+  }
+
+  restore(ask: AskSession, id: SessionId): Promise<void> {
+    return restoreLimits(ask, id);
+  }
+
+  terminate(ask: AskSession, id: SessionId): Promise<void> {
+    return terminateSession(ask, id, this.settings.commandTimeout);
+  }
+
+  isQueued(ask: AskSession, id: SessionId): Promise<boolean> {
+    return waitsForLock(ask, id);
+  }
+
+  async forceRelease(ask: AskSession, key: string): Promise<boolean> {
+    const pid = await this.holder(ask, key);
+    if (pid === undefined) return false;
+    const { rows } = await ask(
+      'SELECT extract(epoch FROM backend_start)::text AS start FROM pg_stat_activity WHERE pid = $1',
+      [pid],
+    );
+    const start = rows[0]?.['start'];
+    if (typeof start !== 'string') return false;
+    await this.terminate(ask, { pid, start, before: {} });
+    return true;
+  }
+
+  toLockError(error: unknown): LockError {
+    return toLockError(error, this.settings.address);
+  }
+}

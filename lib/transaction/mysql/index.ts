@@ -1,0 +1,1 @@
+export { lockOnMysql } from './lock-on-mysql.js';

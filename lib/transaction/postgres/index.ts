@@ -1,0 +1,1 @@
+export { lockOnPostgres } from './lock-on-postgres.js';

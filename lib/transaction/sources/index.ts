@@ -1,0 +1,2 @@
+export { openSession } from './open-session.js';
+export { PLACE } from './shape.js';

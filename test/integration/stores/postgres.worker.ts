@@ -1,0 +1,54 @@
+// One process of a fleet: does with its own engine what its parent asks for. See postgres.fleet.ts.
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LockEngine } from '../../../lib/engine/lock.engine.js';
+import { postgresStore } from '../../../lib/stores/postgres/index.js';
+import type { Start, Turn } from './postgres.fleet.js';
+
+const { url, mode } = JSON.parse(process.argv[2] ?? '{}') as Start;
+const store = postgresStore({ connection: url, mode });
+const engine = new LockEngine({
+  stores: new Map([['default', store]]),
+  label: `worker:${process.pid}`,
+  handOff: { max: 16, time: 50 },
+});
+const backend = engine.backend('default', 'worker');
+const rest = { renew: true, wait: Infinity, maxHold: Infinity, minHold: 0, maxWaiters: Infinity, handOff: true };
+
+// One clock for all processes of the host, in ms.
+const now = () => Number(process.hrtime.bigint() / 1000n) / 1000;
+
+const commands = {
+  async hold(key: string, ttl: number): Promise<string> {
+    const hold = await engine.acquire(backend, { ...rest, key, ttl });
+    return String(hold.fencingToken);
+  },
+
+  async crowd(key: string, callers: number, duration: number): Promise<Turn[]> {
+    const call = async (): Promise<Turn> => {
+      const asked = now();
+      const hold = await engine.acquire(backend, { ...rest, key, ttl: 10_000 });
+      const acquired = now();
+      await sleep(duration);
+      const released = now();
+      if (!(await hold.release())) throw new Error('lost its lock');
+      return { process: process.pid, token: String(hold.fencingToken), asked, acquired, released };
+    };
+    return Promise.all(Array.from({ length: callers }, call));
+  },
+};
+
+interface Call {
+  readonly id: number;
+  readonly command: keyof typeof commands;
+  readonly args: readonly unknown[];
+}
+
+process.on('message', ({ id, command, args }: Call) => {
+  const work = commands[command] as (...values: readonly unknown[]) => Promise<unknown>;
+  work(...args).then(
+    (value) => process.send?.({ id, value }),
+    (error: unknown) => process.send?.({ id, error: String(error) }),
+  );
+});
+await engine.open();
+process.send?.({ ready: true });

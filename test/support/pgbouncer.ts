@@ -1,0 +1,73 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { serverFolder, serverUser } from './postgres-server.js';
+import { freePort, isListening } from './redis-server.js';
+
+export interface PgBouncerOptions {
+  /** The server behind it. */
+  readonly target: string;
+  readonly mode: 'transaction' | 'session';
+  /** How many connections to the server it keeps at most. */
+  readonly poolSize?: number;
+}
+
+/** A pgbouncer of one's own, on a free port. */
+export class PgBouncer {
+  private constructor(
+    private readonly running: ChildProcess,
+    private readonly folder: string,
+    readonly url: string,
+  ) {}
+
+  static async start({ target, mode, poolSize = 20 }: PgBouncerOptions): Promise<PgBouncer> {
+    const { hostname, port: targetPort, username, pathname } = new URL(target);
+    const folder = serverFolder('pgbouncer-test-');
+    const port = await freePort();
+    const users = join(folder, 'users.txt');
+    writeFileSync(users, `"${username}" ""\n`);
+    const config = join(folder, 'pgbouncer.ini');
+    writeFileSync(
+      config,
+      [
+        '[databases]',
+        `* = host=${hostname} port=${targetPort || 5432}`,
+        '[pgbouncer]',
+        'listen_addr = 127.0.0.1',
+        `listen_port = ${port}`,
+        'unix_socket_dir =',
+        'auth_type = trust',
+        `auth_file = ${users}`,
+        `pool_mode = ${mode}`,
+        `default_pool_size = ${poolSize}`,
+        'max_client_conn = 200',
+        'ignore_startup_parameters = extra_float_digits',
+      ].join('\n'),
+    );
+    const running = spawn('pgbouncer', [config], { ...serverUser(), cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+    const end = (): void => void running.kill('SIGKILL');
+    process.once('exit', end);
+    running.once('exit', () => process.off('exit', end));
+    let output = '';
+    running.stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-10_000)));
+    const failed = new Promise<never>((_, reject) => {
+      running.once('error', (cause) => reject(new Error('pgbouncer cannot be run: is it installed?', { cause })));
+      running.once('exit', (code) => reject(new Error(`pgbouncer ended with code ${code}:\n${output}`)));
+    });
+    failed.catch(() => undefined);
+    while (!(await isListening(port))) await Promise.race([failed, sleep(10)]);
+    return new PgBouncer(running, folder, `postgres://${username}@127.0.0.1:${port}${pathname}`);
+  }
+
+  async stop(): Promise<void> {
+    const exited = once(this.running, 'exit');
+    if (this.running.exitCode === null && this.running.signalCode === null) {
+      this.running.kill('SIGKILL');
+      await exited;
+    }
+    await rm(this.folder, { recursive: true, force: true });
+  }
+}
