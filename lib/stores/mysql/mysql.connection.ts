@@ -1,0 +1,158 @@
+import { LockUnavailableError } from '../../errors/index.js';
+import type { SqlConnection, SqlResult } from '../sql/sql.connection.js';
+import type { CoreConnection, MysqlReply } from './mysql.client.js';
+
+// Whatever the pool was configured with: the store reads plain rows with plain numbers.
+const PLAIN = {
+  rowsAsArray: false,
+  nestTables: false,
+  namedPlaceholders: false,
+  typeCast: true,
+  supportBigNumbers: true,
+  bigNumberStrings: false,
+  decimalNumbers: false,
+  infileStreamFactory: undefined,
+};
+
+const ignore = (): void => undefined;
+
+/** One session, for as long as it is out of its pool. */
+export class MysqlConnection implements SqlConnection {
+  onEnded: ((cause: unknown) => void) | undefined;
+  #state: 'open' | 'ended' | 'released' = 'open';
+  #reason: unknown;
+  readonly #pending = new Set<(error: unknown) => void>();
+  readonly #hear: (error?: unknown) => void;
+
+  constructor(
+    private readonly core: CoreConnection,
+    private readonly address: string,
+    /** Whether every statement has to stand by itself, outside of any transaction. */
+    private readonly autocommit: boolean,
+  ) {
+    this.#hear = (error) => this.#ended(error ?? new Error('the server closed the connection'));
+    core.on('error', this.#hear);
+    core.on('end', this.#hear);
+  }
+
+  get ended(): boolean {
+    return this.#state === 'ended';
+  }
+
+  query(text: string, params: readonly unknown[], timeout: number): Promise<SqlResult> {
+    return new Promise((resolve, reject) => {
+      if (this.#state !== 'open') {
+        reject(this.#gone());
+        return;
+      }
+      const settle = (): void => {
+        clearTimeout(timer);
+        this.#pending.delete(fail);
+      };
+      const fail = (error: unknown): void => {
+        settle();
+        reject(error);
+      };
+      const timer = Number.isFinite(timeout)
+        ? setTimeout(() => this.#silent(timeout, fail), timeout).unref()
+        : undefined;
+      this.#pending.add(fail);
+      this.core.query({ ...PLAIN, sql: text, values: params.map(literal) }, (error, reply) => {
+        if (error) {
+          fail(error);
+          return;
+        }
+        settle();
+        if (this.autocommit && !isCommitted(reply)) reject(this.#notCommitted());
+        else resolve(resultOf(reply));
+      });
+    });
+  }
+
+  release(): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'released';
+    this.core.off('error', this.#hear);
+    this.core.off('end', this.#hear);
+    this.core.release();
+  }
+
+  destroy(): void {
+    if (this.#state === 'released') return;
+    const open = this.#state === 'open';
+    this.#state = 'ended';
+    this.onEnded = undefined;
+    if (open) this.#discard();
+    // mysql2 forgets the callbacks of a connection that is destroyed.
+    for (const fail of [...this.#pending]) fail(this.#gone());
+  }
+
+  #silent(timeout: number, fail: (error: unknown) => void): void {
+    // A blocked event loop makes timers late as well: an answer that has come meanwhile is read first.
+    setImmediate(() => {
+      if (!this.#pending.has(fail)) return;
+      this.#reason = new Error(`no answer within ${timeout} ms`);
+      fail(new LockUnavailableError(`mysql at ${this.address}: no answer within ${timeout} ms`));
+      this.#ended(this.#reason);
+    });
+  }
+
+  #ended(cause: unknown): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'ended';
+    this.#reason ??= cause;
+    this.#discard();
+    for (const fail of [...this.#pending]) fail(this.#gone());
+    const { onEnded } = this;
+    this.onEnded = undefined;
+    onEnded?.(cause);
+  }
+
+  #discard(): void {
+    this.core.off('end', this.#hear);
+    this.core.off('error', this.#hear);
+    // An error event that nobody hears would end the process.
+    this.core.on('error', ignore);
+    this.core.destroy();
+    // destroy() only says goodbye, and a server that hears nothing would keep the socket for minutes.
+    this.core.stream?.destroy?.();
+  }
+
+  // What somebody else might undo, or commit only later, locks nothing.
+  #notCommitted(): LockUnavailableError {
+    this.destroy();
+    return new LockUnavailableError(
+      `mysql at ${this.address}: the pool gave a connection that is within a transaction, or has autocommit off. ` +
+        'Return connections after COMMIT or ROLLBACK, or let the store make a pool of its own (connection)',
+    );
+  }
+
+  #gone(): LockUnavailableError {
+    return new LockUnavailableError(`mysql at ${this.address}: the connection has ended`, { cause: this.#reason });
+  }
+}
+
+const PLAIN_TEXT = /^[\w.:-]*$/;
+
+/**
+ * mysql2 puts values into the text, with backslashes that a server in the mode NO_BACKSLASH_ESCAPES takes for
+ * themselves, and in the connection's character set. Bytes are written in hexadecimal, which is safe from both.
+ */
+function literal(value: unknown): unknown {
+  return typeof value === 'string' && !PLAIN_TEXT.test(value) ? Buffer.from(value, 'utf8') : value;
+}
+
+// Of the status flags that come with every answer.
+const IN_TRANSACTION = 1;
+const AUTOCOMMIT = 2;
+
+function isCommitted(reply: MysqlReply): boolean {
+  const { serverStatus } = reply as { serverStatus?: number };
+  return serverStatus === undefined || (serverStatus & (IN_TRANSACTION | AUTOCOMMIT)) === AUTOCOMMIT;
+}
+
+function resultOf(reply: MysqlReply): SqlResult {
+  if (Array.isArray(reply)) return { rows: reply as SqlResult['rows'], changes: 0 };
+  const { affectedRows = 0, insertId = 0 } = reply as { affectedRows?: number; insertId?: number | string };
+  return { rows: [], changes: affectedRows, insertId: BigInt(insertId) };
+}
