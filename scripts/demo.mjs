@@ -9,18 +9,37 @@ import { startShops } from './support/demo/shops.mjs';
 import { readOptions } from './support/options.mjs';
 import { prepare } from './support/prepare.mjs';
 import { startRedis } from './support/redis.mjs';
+import { startSqlServer } from './support/sql-server.mjs';
 import { table } from './support/table.mjs';
 
 const INSTANCES = 3;
 const BUYERS = 300;
-const STORES = ['sqlite', 'redis'];
+/** Where locks can be: the server's program, how a private one is started, what its URL begins with, where one is named. */
+const SERVERS = {
+  redis: { program: 'redis-server', start: startRedis, protocol: /^rediss?:/, variable: 'TEST_REDIS_URL' },
+  postgres: {
+    program: 'postgres',
+    start: () => startSqlServer('postgres'),
+    protocol: /^postgres(ql)?:/,
+    variable: 'TEST_POSTGRES_URL',
+  },
+  mysql: {
+    program: 'mariadbd',
+    start: () => startSqlServer('mysql'),
+    protocol: /^mysql:/,
+    variable: 'TEST_MYSQL_URL',
+  },
+};
+const STORES = ['sqlite', ...Object.keys(SERVERS)];
 
 const usage = `Usage: npm run demo [-- options]
 
 Options:
   --store sqlite   locks in the SQLite file that the shop's data is in (the default)
   --store redis    locks in a private redis-server, which is started for the demo
-  --url <url>      with --store redis: locks in this Redis instead, redis://[user:password@]host:port[/db]
+  --store postgres locks in a table of a private Postgres
+  --store mysql    locks in a table of a private MariaDB
+  --url <url>      with one of these three: locks in this server instead, redis://[user:password@]host:port[/db]
   --json           one JSON object on stdout, everything else on stderr (npm run --silent demo -- --json)
   --help           this text`;
 
@@ -30,25 +49,28 @@ const { store, json, url } = readOptions(
   ({ store, url }) => {
     if (!STORES.includes(store)) return `There is no store "${store}" here. There are: ${STORES.join(', ')}.`;
     if (url === undefined) return undefined;
-    if (store !== 'redis') return '--url goes with --store redis.';
-    // The URL may have a password in it.
-    return /^rediss?:\/\//.test(url) && URL.canParse(url) ? undefined : '--url must look like redis://host:6379.';
+    const { protocol } = SERVERS[store] ?? {};
+    if (protocol === undefined) return `--url goes with --store ${Object.keys(SERVERS).join(', ')}.`;
+    // It is not shown: the URL may have a password in it.
+    return protocol.test(url) && URL.canParse(url)
+      ? undefined
+      : `--url must be the URL of a server for --store ${store}.`;
   },
 );
 
 const say = (text) => console.error(text);
 
 async function main() {
-  const givenUrl = url ?? process.env.TEST_REDIS_URL;
-  const ownRedis = store === 'redis' && givenUrl === undefined;
-  await prepare('sample-app', ...(ownRedis ? ['redis-server'] : []));
+  const server = SERVERS[store];
+  const givenUrl = server && (url ?? process.env[server.variable]);
+  await prepare('sample-app', ...(server && givenUrl === undefined ? [server.program] : []));
 
   const started = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'lock-demo-'));
   onEnd(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'shop.sqlite');
   const env = { SHOP_FILE: file };
-  if (store === 'redis') env.LOCK_REDIS_URL = ownRedis ? await startRedis() : givenUrl;
+  if (server) env.LOCK_URL = givenUrl ?? (await server.start());
 
   const sales = [];
   let shops = await startShops(INSTANCES, env);

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuild, ensureDependencies } from './support/ensure.mjs';
-import { guaranteesTable, withGuarantees } from './support/guarantees-table.mjs';
+import { documentedStores, guaranteesTable, withGuarantees } from './support/guarantees-table.mjs';
 import { root } from './support/run.mjs';
 
 await ensureDependencies();
@@ -11,6 +11,9 @@ const { memoryStore } = await import('nestjs-distributed-lock/memory');
 const { redisStore } = await import('nestjs-distributed-lock/redis');
 const { sqliteStore } = await import('nestjs-distributed-lock/sqlite');
 
-const stores = [redisStore({ url: 'redis://localhost' }), sqliteStore({ filename: 'locks.db' }), memoryStore()];
+const { postgresStore } = await import('nestjs-distributed-lock/postgres');
+const { mysqlStore } = await import('nestjs-distributed-lock/mysql');
+
+const stores = documentedStores({ memoryStore, mysqlStore, postgresStore, redisStore, sqliteStore });
 const readme = join(root, 'README.md');
 writeFileSync(readme, withGuarantees(readFileSync(readme, 'utf8'), guaranteesTable(stores)));

@@ -1,11 +1,11 @@
-// Usage: npm run test:store -- <name>[:<variant>] [<jest arguments>], e.g. redis or redis:ioredis5
+// Usage: npm run test:store -- <name>[:<variant>] [<jest arguments>], e.g. redis, redis:ioredis5 or postgres:row
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuild, ensureDependencies, ensureServer } from './support/ensure.mjs';
 import { conclude, jest } from './support/jest.mjs';
 import { fail, root } from './support/run.mjs';
 
-const neededServers = { redis: ['redis-server'] };
+const neededServers = { redis: ['redis-server'], postgres: ['postgres', 'pgbouncer'], mysql: ['mariadbd'] };
 
 const folder = join(root, 'test/integration/stores');
 const names = (existsSync(folder) ? readdirSync(folder) : [])

@@ -5,7 +5,7 @@ import { typeTests } from './support/type-tests.mjs';
 
 await ensureDependencies();
 await ensureBuild();
-await ensureServer('redis-server');
+for (const server of ['redis-server', 'postgres', 'pgbouncer', 'mariadbd']) await ensureServer(server);
 
 const args = process.argv.slice(2);
 const results = [];

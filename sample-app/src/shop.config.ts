@@ -8,7 +8,7 @@ export class ShopConfig {
   /** Shared by all instances. */
   readonly file = process.env.SHOP_FILE ?? 'shop.sqlite';
   /** Where the locks are; without it they are in the shop's file. */
-  readonly lockRedisUrl = process.env.LOCK_REDIS_URL;
+  readonly lockUrl = process.env.LOCK_URL;
   readonly lockTtl = process.env.LOCK_TTL ?? '30s';
   /** How long a payment takes, in ms. */
   readonly paymentTime = Number(process.env.PAYMENT_TIME ?? 8);

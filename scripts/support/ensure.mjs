@@ -4,7 +4,22 @@ import { build, buildStamp } from './build.mjs';
 import { fail, root, run } from './run.mjs';
 
 const servers = {
-  'redis-server': { apt: 'redis-server', dnf: 'redis', brew: 'redis', url: 'TEST_REDIS_URL' },
+  'redis-server': { apt: 'redis-server', dnf: 'redis', brew: 'redis', url: 'TEST_REDIS_URL=redis://localhost:6379' },
+  postgres: {
+    apt: 'postgresql',
+    dnf: 'postgresql-server',
+    brew: 'postgresql',
+    url: 'TEST_POSTGRES_URL=postgres://user:password@localhost:5432/database',
+    // Debian keeps the server's programs out of the PATH.
+    folder: '/usr/lib/postgresql',
+  },
+  pgbouncer: { apt: 'pgbouncer', dnf: 'pgbouncer', brew: 'pgbouncer' },
+  mariadbd: {
+    apt: 'mariadb-server',
+    dnf: 'mariadb-server',
+    brew: 'mariadb',
+    url: 'TEST_MYSQL_URL=mysql://user:password@localhost:3306/database',
+  },
 };
 
 /** Runs `npm ci` unless what is installed is what package-lock.json names. */
@@ -51,21 +66,22 @@ function newestSource() {
  * A server that the environment names by its URL makes the program unnecessary.
  */
 export async function ensureServer(program) {
-  const { apt, dnf, brew, url } = servers[program];
-  if (process.env[url] || onPath(program)) return;
+  const { apt, dnf, brew, url, folder } = servers[program];
+  const found = () => onPath(program) || (folder !== undefined && existsSync(folder));
+  if ((url && process.env[url.split('=')[0]]) || found()) return;
   if (process.getuid?.() === 0 && onPath('apt-get')) {
     console.log(`Installing ${apt} …`);
-    if ((await aptInstall(apt)) === 0 && onPath(program)) return;
+    if ((await aptInstall(apt)) === 0 && found()) return;
   }
   fail(
     [
-      `The tests need ${program}, which is not on the PATH. Install it:`,
+      `${program} is needed, but not on the PATH. Install it:`,
       ...(process.platform === 'darwin'
         ? [`  brew install ${brew}`]
         : onPath('dnf')
           ? [`  sudo dnf install -y ${dnf}`]
           : [`  sudo apt-get update && sudo apt-get install -y --no-install-recommends ${apt}`]),
-      `or name a running server: ${url}=redis://localhost:6379`,
+      ...(url ? [`or name a running server: ${url}`] : []),
     ].join('\n'),
   );
 }

@@ -1,4 +1,8 @@
 import type { LockStore } from '../../lib/index.js';
 
-export function guaranteesTable(stores: readonly Pick<LockStore, 'name' | 'guarantees'>[]): string;
+type Named = Pick<LockStore, 'name' | 'guarantees'>;
+type Factories = Record<'memoryStore' | 'mysqlStore' | 'postgresStore' | 'redisStore' | 'sqliteStore', unknown>;
+
+export function documentedStores(factories: Factories): Named[];
+export function guaranteesTable(stores: readonly Named[]): string;
 export function withGuarantees(text: string, table: string): string;

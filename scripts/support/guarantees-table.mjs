@@ -1,26 +1,36 @@
-const ROWS = [
-  [
-    'Excludes',
-    ({ reach }) => ({ process: 'one process', host: 'the processes of one host', network: 'every process' })[reach],
-  ],
-  ['Owner compared at renewal and release', ({ ownership }) => yes(ownership)],
-  [
-    'Fencing tokens',
-    ({ fencing }) => ({ none: 'no', global: 'yes, over all keys', 'per-key': 'yes, of each key' })[fencing],
-  ],
-  ['A granted lock survives a failover', ({ survivesFailover }) => yes(survivesFailover)],
-  ['First come, first served between processes', ({ fifo }) => yes(fifo)],
-  ['How a waiting process is woken', ({ wakeUp }) => ({ push: 'pushed', poll: 'polls' })[wakeUp]],
-  ['A lock ends with', ({ expiry }) => ({ lease: 'its lease', session: 'its session' })[expiry]],
+const COLUMNS = [
+  ['excludes', ({ reach }) => ({ process: 'one process', host: 'one host', network: 'every process' })[reach]],
+  ['owner compared', ({ ownership }) => yes(ownership)],
+  ['fencing tokens', ({ fencing }) => ({ none: 'no', global: 'over all keys', 'per-key': 'of each key' })[fencing]],
+  ['survives failover', ({ survivesFailover }) => yes(survivesFailover)],
+  ['first come, first served', ({ fifo }) => yes(fifo)],
+  ['waiting is', ({ wakeUp }) => ({ push: 'pushed', poll: 'polled' })[wakeUp]],
+  ['ends with', ({ expiry }) => ({ lease: 'its lease', session: 'its session' })[expiry]],
 ];
 
 const yes = (value) => (value ? 'yes' : 'no');
 
-/** The guarantees of some stores as a Markdown table, a column each. */
+/** Every store, each in every mode, under the name that its row has. None is opened. */
+export function documentedStores({ memoryStore, mysqlStore, postgresStore, redisStore, sqliteStore }) {
+  const named = (name, { guarantees }) => ({ name, guarantees });
+  return [
+    named('redis', redisStore({ url: 'redis://localhost' })),
+    ...['table', 'row', 'advisory'].map((mode) =>
+      named(`postgres ${mode}`, postgresStore({ connection: 'postgres://localhost/locks', mode })),
+    ),
+    ...['table', 'row', 'named'].map((mode) =>
+      named(`mysql ${mode}`, mysqlStore({ connection: 'mysql://localhost/locks', mode })),
+    ),
+    named('sqlite', sqliteStore({ filename: 'locks.db' })),
+    named('memory', memoryStore()),
+  ];
+}
+
+/** The guarantees of some stores as a Markdown table, a row each. */
 export function guaranteesTable(stores) {
   const cells = [
-    ['', ...stores.map(({ name }) => name)],
-    ...ROWS.map(([title, show]) => [title, ...stores.map(({ guarantees }) => show(guarantees))]),
+    ['', ...COLUMNS.map(([title]) => title)],
+    ...stores.map(({ name, guarantees }) => [name, ...COLUMNS.map(([, show]) => show(guarantees))]),
   ];
   const widths = cells[0].map((_, column) => Math.max(...cells.map((row) => row[column].length)));
   const line = (row) => `| ${row.map((cell, column) => cell.padEnd(widths[column])).join(' | ')} |`;

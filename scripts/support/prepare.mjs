@@ -6,7 +6,8 @@ import { ensureSampleApp } from './sample-app.mjs';
 
 const self = fileURLToPath(import.meta.url);
 
-const steps = { 'sample-app': ensureSampleApp, 'redis-server': () => ensureServer('redis-server') };
+const steps = { 'sample-app': ensureSampleApp };
+for (const server of ['redis-server', 'postgres', 'mariadbd']) steps[server] = () => ensureServer(server);
 
 /**
  * Installs and builds what is missing, and some of `steps`, in a process whose whole output goes to stderr: stdout

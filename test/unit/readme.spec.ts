@@ -3,14 +3,16 @@ import { readFileSync } from 'node:fs';
 import { LOCK_OPTION_NAMES } from '../../lib/options/index.js';
 import { LockErrorCode } from '../../lib/index.js';
 import { memoryStore } from '../../lib/stores/memory/index.js';
+import { mysqlStore } from '../../lib/stores/mysql/index.js';
+import { postgresStore } from '../../lib/stores/postgres/index.js';
 import { redisStore } from '../../lib/stores/redis/index.js';
 import { sqliteStore } from '../../lib/stores/sqlite/index.js';
-import { guaranteesTable, withGuarantees } from '../../scripts/support/guarantees-table.mjs';
+import { documentedStores, guaranteesTable, withGuarantees } from '../../scripts/support/guarantees-table.mjs';
 
 const readme = readFileSync('README.md', 'utf8');
 
 it('shows the guarantees that the stores state (npm run docs writes them)', () => {
-  const stores = [redisStore({ url: 'redis://localhost' }), sqliteStore({ filename: 'locks.db' }), memoryStore()];
+  const stores = documentedStores({ memoryStore, mysqlStore, postgresStore, redisStore, sqliteStore });
   expect(readme).toBe(withGuarantees(readme, guaranteesTable(stores)));
 });
 
