@@ -67,7 +67,7 @@ function newestSource() {
  */
 export async function ensureServer(program) {
   const { apt, dnf, brew, url, folder } = servers[program];
-  const found = () => onPath(program) || (folder !== undefined && existsSync(folder));
+  const found = () => onPath(program) || below(folder, program);
   if ((url && process.env[url.split('=')[0]]) || found()) return;
   if (process.getuid?.() === 0 && onPath('apt-get')) {
     console.log(`Installing ${apt} …`);
@@ -99,6 +99,12 @@ async function aptInstall(name) {
   } finally {
     if (ours) rmSync(policy, { force: true });
   }
+}
+
+/** Whether some version below `folder` has the program: a client alone makes the same folder. */
+function below(folder, program) {
+  if (folder === undefined || !existsSync(folder)) return false;
+  return readdirSync(folder).some((version) => existsSync(join(folder, version, 'bin', program)));
 }
 
 function onPath(program) {

@@ -19,8 +19,8 @@ const SHORT = `IF(VERSION() LIKE '%MariaDB%', 0, 1)`;
 const SWEEP_LIMIT = 50;
 /** ms, once a minute. */
 const SWEEP_TIME = 2_000;
-// A row that is locked although nobody holds it is being swept.
-const TRIES = 4;
+// A row that is locked although nobody holds it is being made or swept, or its holder has not said so yet.
+const TRIES = 12;
 const PAUSE = 5;
 
 /**
@@ -138,7 +138,6 @@ export class RowDialect extends SessionModes {
   async #create(ask: AskSession, key: string): Promise<void> {
     const id = keyHash(key);
     try {
-      await ask('SET TRANSACTION ISOLATION LEVEL READ COMMITTED');
       await ask(
         `INSERT IGNORE INTO ${this.#row} (id, lock_key, created_at) SELECT ?, CONVERT(? USING utf8mb4), ${NOW} FROM DUAL ` +
           `WHERE NOT EXISTS (SELECT 1 FROM ${this.#row} AS present WHERE present.id = ?)`,

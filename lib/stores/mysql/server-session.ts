@@ -11,6 +11,8 @@ export interface ServerSession {
   /** When that was, on the monotonic clock of this process. */
   readonly at: number;
   readonly before: Readonly<Record<SessionVariable, number>>;
+  /** `REPEATABLE READ`, as it is written in a statement. */
+  readonly isolation: string;
 }
 
 type SessionVariable = 'autocommit' | 'wait_timeout' | 'innodb_lock_wait_timeout';
@@ -30,13 +32,17 @@ export async function enterSession(
       '@@SESSION.innodb_lock_wait_timeout AS innodb_lock_wait_timeout',
   );
   const { connection, ...before } = rows[0] as Record<SessionVariable | 'connection', number>;
-  const session = { connection, before, ...(await identify(ask)), at: performance.now() };
+  const isolation = await isolationOf(ask);
+  const session = { connection, before, isolation, ...(await identify(ask)), at: performance.now() };
   await ask(set(settings));
+  // What is not there is not locked either: else the gap between two keys would be.
+  await ask(isolate('READ COMMITTED'));
   return session;
 }
 
-export async function leaveSession(ask: AskSession, { before }: ServerSession): Promise<void> {
+export async function leaveSession(ask: AskSession, { before, isolation }: ServerSession): Promise<void> {
   await ask(set(before));
+  await ask(isolate(isolation));
 }
 
 /** Ends a session, and resolves when it is gone. */
@@ -79,6 +85,16 @@ async function identify(ask: AskSession): Promise<{ readonly server: string; rea
   const { rows } = await ask(`SHOW GLOBAL STATUS LIKE 'Uptime'`);
   const { rows: names } = await ask(`SELECT CONCAT(@@hostname, ':', @@port) AS server`);
   return { server: String(names[0]?.['server']), uptime: Number(rows[0]?.['Value']) };
+}
+
+// The two servers have different names for the variable.
+async function isolationOf(ask: AskSession): Promise<string> {
+  const { rows } = await ask(`SHOW SESSION VARIABLES WHERE Variable_name IN ('tx_isolation', 'transaction_isolation')`);
+  return ((rows[0]?.['Value'] as string | undefined) ?? 'REPEATABLE-READ').replace('-', ' ');
+}
+
+function isolate(level: string): string {
+  return `SET SESSION TRANSACTION ISOLATION LEVEL ${level}`;
 }
 
 function set(values: Readonly<Partial<Record<SessionVariable, number | string>>>): string {

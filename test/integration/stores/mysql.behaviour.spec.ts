@@ -100,18 +100,16 @@ describe.each(MODES)('mode %s', (mode) => {
 
   it("leaves the caller's pool open, and its sessions as they were", async () => {
     const pool = newPool();
-    const before = (
-      await pool.query('SELECT @@autocommit, @@wait_timeout, @@innodb_lock_wait_timeout, @@tx_isolation')
-    )[0];
+    const ask =
+      'SHOW SESSION VARIABLES WHERE Variable_name IN ' +
+      "('autocommit', 'wait_timeout', 'innodb_lock_wait_timeout', 'tx_isolation', 'transaction_isolation')";
+    const [before] = await pool.query(ask);
     const store = await open({ pool, mode });
     await (await take(store, key)).release();
     await store.close();
     const connections = await Promise.all(Array.from({ length: 5 }, () => pool.getConnection()));
     for (const connection of connections) {
-      const [after] = await connection.query(
-        'SELECT @@autocommit, @@wait_timeout, @@innodb_lock_wait_timeout, @@tx_isolation',
-      );
-      expect(after).toEqual(before);
+      expect((await connection.query(ask))[0]).toEqual(before);
       connection.release();
     }
   });
