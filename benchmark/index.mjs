@@ -1,5 +1,22 @@
 /** In the order in which they run; the file of each has `title`, `run(context)` and `print(result)`. */
-export const benchmarks = ['decorator', 'redis', 'redis-hot-key', 'sqlite', 'sqlite-hot-key', 'leaks'];
+export const benchmarks = [
+  'decorator',
+  'redis',
+  'redis-hot-key',
+  'sqlite',
+  'sqlite-hot-key',
+  'postgres',
+  'postgres-hot-key',
+  'mysql',
+  'leaks',
+];
 
-/** Those that need a redis-server. */
-export const onRedis = ['redis', 'redis-hot-key', 'leaks'];
+/** The servers that some of them need. */
+export const serversOf = {
+  redis: ['redis'],
+  'redis-hot-key': ['redis'],
+  postgres: ['postgres'],
+  'postgres-hot-key': ['postgres'],
+  mysql: ['mysql'],
+  leaks: ['redis'],
+};

@@ -4,12 +4,12 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, release, tmpdir, totalmem, type } from 'node:os';
 import { join } from 'node:path';
-import { benchmarks, onRedis } from '../benchmark/index.mjs';
+import { benchmarks, serversOf } from '../benchmark/index.mjs';
 import { cleanUp, onEnd } from './support/cleanup.mjs';
 import { readOptions } from './support/options.mjs';
 import { prepare } from './support/prepare.mjs';
-import { startRedis } from './support/redis.mjs';
 import { root } from './support/run.mjs';
+import { SERVERS } from './support/servers.mjs';
 
 const usage = `Usage: npm run bench [-- options]
 
@@ -26,17 +26,17 @@ const options = readOptions(usage, { only: { type: 'string' }, json: { type: 'st
 
 async function main() {
   const wanted = benchmarks.filter((name) => options.only?.split(',').includes(name) ?? true);
-  const needsRedis = wanted.some((name) => onRedis.includes(name));
-  const givenUrl = process.env.TEST_REDIS_URL;
-  await prepare(...(needsRedis && givenUrl === undefined ? ['redis-server'] : []));
+  const servers = [...new Set(wanted.flatMap((name) => serversOf[name] ?? []))].map((name) => [name, SERVERS[name]]);
+  const missing = servers.filter(([, { variable }]) => process.env[variable] === undefined);
+  await prepare(...missing.map(([, { program }]) => program));
 
   const started = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'lock-bench-'));
   onEnd(() => rmSync(folder, { recursive: true, force: true }));
-  const context = {
-    sqliteFile: join(folder, 'locks.sqlite'),
-    redisUrl: needsRedis ? (givenUrl ?? (await startRedis())) : undefined,
-  };
+  const context = { sqliteFile: join(folder, 'locks.sqlite') };
+  for (const [name, { variable, start }] of servers) {
+    context[`${name}Url`] = process.env[variable] ?? (await start());
+  }
 
   const machine = describeMachine();
   console.log(Object.values(machine).join(' · '));
@@ -79,7 +79,7 @@ function describeMachine() {
     memory: `${Math.round(totalmem() / 2 ** 30)} GB`,
     system: `${type()} ${release()}`,
     node: `Node ${process.version}`,
-    packages: ['@nestjs/core', 'ioredis', 'redlock', 'redis-semaphore', 'better-sqlite3']
+    packages: ['@nestjs/core', 'ioredis', 'redlock', 'redis-semaphore', 'better-sqlite3', 'pg', 'mysql2']
       .map((name) => `${name} ${installed(name)}`)
       .join(', '),
   };

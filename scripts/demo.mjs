@@ -8,28 +8,11 @@ import { sale } from './support/demo/sale.mjs';
 import { startShops } from './support/demo/shops.mjs';
 import { readOptions } from './support/options.mjs';
 import { prepare } from './support/prepare.mjs';
-import { startRedis } from './support/redis.mjs';
-import { startSqlServer } from './support/sql-server.mjs';
+import { SERVERS } from './support/servers.mjs';
 import { table } from './support/table.mjs';
 
 const INSTANCES = 3;
 const BUYERS = 300;
-/** Where locks can be: the server's program, how a private one is started, what its URL begins with, where one is named. */
-const SERVERS = {
-  redis: { program: 'redis-server', start: startRedis, protocol: /^rediss?:/, variable: 'TEST_REDIS_URL' },
-  postgres: {
-    program: 'postgres',
-    start: () => startSqlServer('postgres'),
-    protocol: /^postgres(ql)?:/,
-    variable: 'TEST_POSTGRES_URL',
-  },
-  mysql: {
-    program: 'mariadbd',
-    start: () => startSqlServer('mysql'),
-    protocol: /^mysql:/,
-    variable: 'TEST_MYSQL_URL',
-  },
-};
 const STORES = ['sqlite', ...Object.keys(SERVERS)];
 
 const usage = `Usage: npm run demo [-- options]

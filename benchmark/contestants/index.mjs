@@ -1,7 +1,9 @@
 import { bareRedis } from './bare-redis.mjs';
 import { bareSqlite } from './bare-sqlite.mjs';
+import { bareMysqlRows, bareNamed, oursMysql } from './mysql.mjs';
 import { oursSqlite } from './ours-sqlite.mjs';
 import { ours } from './ours.mjs';
+import { bareAdvisory, barePostgresRows, oursPostgres } from './postgres.mjs';
 import { redisSemaphore } from './redis-semaphore.mjs';
 import { redlock } from './redlock.mjs';
 
@@ -13,4 +15,14 @@ export const contestants = {
   'redis-semaphore': redisSemaphore,
   'bare rows': bareSqlite,
   'ours (sqlite)': oursSqlite,
+  'bare upsert and delete (postgres)': barePostgresRows,
+  'ours (postgres table)': oursPostgres('table'),
+  'bare advisory pair (postgres)': bareAdvisory,
+  'ours (postgres advisory)': oursPostgres('advisory'),
+  'ours (postgres row)': oursPostgres('row'),
+  'bare upsert and delete (mysql)': bareMysqlRows,
+  'ours (mysql table)': oursMysql('table'),
+  'bare named pair (mysql)': bareNamed,
+  'ours (mysql named)': oursMysql('named'),
+  'ours (mysql row)': oursMysql('row'),
 };

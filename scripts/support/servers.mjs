@@ -1,0 +1,19 @@
+import { startRedis } from './redis.mjs';
+import { startSqlServer } from './sql-server.mjs';
+
+/** Where locks can be: the server's program, how a private one is started, what its URL begins with, where one is named. */
+export const SERVERS = {
+  redis: { program: 'redis-server', start: startRedis, protocol: /^rediss?:/, variable: 'TEST_REDIS_URL' },
+  postgres: {
+    program: 'postgres',
+    start: () => startSqlServer('postgres'),
+    protocol: /^postgres(ql)?:/,
+    variable: 'TEST_POSTGRES_URL',
+  },
+  mysql: {
+    program: 'mariadbd',
+    start: () => startSqlServer('mysql'),
+    protocol: /^mysql:/,
+    variable: 'TEST_MYSQL_URL',
+  },
+};
