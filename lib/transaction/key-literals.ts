@@ -1,7 +1,4 @@
-import { createHash } from 'node:crypto';
-
-// The text beside the hash is for people: 1,000 characters tell a key, and fit every column.
-const SHOWN = 1_000;
+import { keyHash, readableKey } from '../stores/sql/key-hash.js';
 
 /** A key as it stands in statements: in hexadecimal, so that nothing in it can be taken for SQL. */
 export interface KeyLiterals {
@@ -14,11 +11,10 @@ export interface KeyLiterals {
 }
 
 export function keyLiterals(key: string): KeyLiterals {
-  const hash = createHash('sha256').update(key, 'utf8').digest();
-  const shown = key.slice(0, SHOWN).replaceAll('\0', '\uFFFD').toWellFormed();
+  const hash = keyHash(key);
   return {
     hash: hash.toString('hex'),
-    text: Buffer.from(shown, 'utf8').toString('hex'),
+    text: Buffer.from(readableKey(key), 'utf8').toString('hex'),
     halves: [hash.readInt32BE(0), hash.readInt32BE(4)],
   };
 }

@@ -10,7 +10,7 @@ import {
   type StoreGuarantees,
   type StoreInspection,
 } from '../../contract/index.js';
-import { MemoryHold } from './memory.hold.js';
+import { extend, LeaseHold } from '../shared/lease.hold.js';
 import { MemoryKey } from './memory.key.js';
 
 export interface MemoryStoreOptions {
@@ -77,7 +77,7 @@ export class MemoryStore implements LockStore {
         const state = this.#keys.get(hold.key);
         if (!state?.isHeldBy(hold.owner)) return 'lost';
         state.expiresAt = now + ttl;
-        (hold as MemoryHold).validUntil = leaseDeadline(now, ttl);
+        extend(hold, now, ttl);
         return 'renewed';
       }),
     );
@@ -107,10 +107,10 @@ export class MemoryStore implements LockStore {
     return state;
   }
 
-  #grant(state: MemoryKey, { key, owner, label, ttl }: AcquireRequest): MemoryHold {
+  #grant(state: MemoryKey, { key, owner, label, ttl }: AcquireRequest): LeaseHold {
     const now = this.#clock.now();
     const fence = state.grantTo({ owner, label, since: now, fence: this.#nextFence() }, now + ttl);
-    return new MemoryHold(key, owner, fence, leaseDeadline(now, ttl), () => this.#release(key, owner));
+    return new LeaseHold(key, owner, fence, leaseDeadline(now, ttl), () => Promise.resolve(this.#release(key, owner)));
   }
 
   #release(key: string, owner: string): boolean {

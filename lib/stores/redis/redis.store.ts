@@ -10,8 +10,8 @@ import {
 } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
 import type { Doorbell } from '../shared/doorbell.js';
+import { extend, LeaseHold } from '../shared/lease.hold.js';
 import { jitter, waitLoop, type Attempt } from '../shared/wait-loop.js';
-import { RedisHold } from './redis.hold.js';
 import type { RedisSettings } from './redis.options.js';
 import { RedisSession } from './redis.session.js';
 
@@ -115,9 +115,8 @@ export class RedisStore implements LockStore {
     const { key, owner, label, ttl, wait } = request;
     const outcome = await session.locks.acquire({ key, owner, label, ttl, queue: wait }, request);
     if ('holder' in outcome) return outcome;
-    return new RedisHold(key, owner, outcome.fence, leaseDeadline(outcome.start, ttl), (...hold) =>
-      session.locks.release(...hold),
-    );
+    const release = () => session.locks.release(key, owner);
+    return new LeaseHold(key, owner, outcome.fence, leaseDeadline(outcome.start, ttl), release);
   }
 
   /** Soon after a lease has run out, and now and then before, for a message that was lost. */
@@ -131,7 +130,7 @@ export class RedisStore implements LockStore {
       const { start, renewed } = await session.locks.renew(calls);
       return requests.map(({ hold, ttl }, index) => {
         if (!renewed[index]) return 'lost';
-        if (hold instanceof RedisHold) hold.validUntil = leaseDeadline(start, ttl);
+        extend(hold, start, ttl);
         return 'renewed';
       });
     } catch {

@@ -10,15 +10,15 @@ import {
 } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
 import { Doorbell } from '../shared/doorbell.js';
+import { extend, LeaseHold } from '../shared/lease.hold.js';
 import { waitLoop, type Attempt } from '../shared/wait-loop.js';
 import { pollDelay } from './poll-delay.js';
 import { SqliteConnection } from './sqlite.connection.js';
-import { SqliteHold } from './sqlite.hold.js';
 import type { ClaimResult, Refusal, SqliteSession } from './sqlite.session.js';
 import { readSqliteOptions, type SqliteSettings, type SqliteStoreOptions } from './sqlite-store.options.js';
 import { WalWatcher } from './wal-watcher.js';
 
-type Claimed = { readonly granted: true; readonly hold: SqliteHold } | Refusal;
+type Claimed = { readonly granted: true; readonly hold: LeaseHold } | Refusal;
 
 const ANCHOR_INTERVAL = 2 ** 30;
 const SWEEP_INTERVAL = 60_000;
@@ -102,7 +102,7 @@ export class SqliteStore implements LockStore {
     this.#connection.close();
   }
 
-  async #wait(request: AcquireRequest): Promise<SqliteHold> {
+  async #wait(request: AcquireRequest): Promise<LeaseHold> {
     const { signal } = request;
     const bell = new Doorbell();
     this.#watcher.add(bell);
@@ -121,7 +121,7 @@ export class SqliteStore implements LockStore {
     }
   }
 
-  async #poll(request: AcquireRequest): Promise<Attempt<SqliteHold>> {
+  async #poll(request: AcquireRequest): Promise<Attempt<LeaseHold>> {
     const result = await this.#claim(request, (session) => session.poll(request, this.#ticketLife));
     if (result.granted) return { done: true, value: result.hold };
     request.onStatus({ kind: 'contended', holder: result.holder });
@@ -142,7 +142,7 @@ export class SqliteStore implements LockStore {
     });
     if (!result.granted) return result;
     const release = () => this.#connection.run((session) => session.release(key, owner));
-    return { granted: true, hold: new SqliteHold(key, owner, result.fence, leaseDeadline(start, ttl), release) };
+    return { granted: true, hold: new LeaseHold(key, owner, result.fence, leaseDeadline(start, ttl), release) };
   }
 
   async #renew(requests: readonly RenewRequest[]): Promise<RenewOutcome[]> {
@@ -154,7 +154,7 @@ export class SqliteStore implements LockStore {
     });
     return requests.map(({ hold, ttl }, index) => {
       if (!renewed[index]) return 'lost';
-      (hold as { validUntil: number }).validUntil = leaseDeadline(start, ttl);
+      extend(hold, start, ttl);
       return 'renewed';
     });
   }

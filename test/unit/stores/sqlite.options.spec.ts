@@ -15,6 +15,7 @@ describe('the options of sqliteStore()', () => {
         waiter: 'distributed_lock_waiter',
         waiterIndex: 'distributed_lock_waiter_key',
         fence: 'distributed_lock_fence',
+        row: 'distributed_lock_row',
       },
       createTable: true,
       pollInterval: 20,

@@ -9,12 +9,12 @@ import {
   type StoreInspection,
 } from '../../../contract/index.js';
 import type { Doorbell } from '../../shared/doorbell.js';
+import { extend, LeaseHold } from '../../shared/lease.hold.js';
 import { waitLoop, type Attempt } from '../../shared/wait-loop.js';
 import { keyHash } from '../key-hash.js';
 import type { SqlPool } from '../sql.connection.js';
 import { pollDelay } from './poll-delay.js';
 import type { TableDialect } from './table.dialect.js';
-import { TableHold } from './table.hold.js';
 import { TableLocks, type Look } from './table.locks.js';
 import { closedError, TableRunner, type RunnerSettings } from './table.runner.js';
 import { TableSweeper } from './table.sweeper.js';
@@ -49,7 +49,7 @@ export class TableStore implements LockStore {
   readonly #sweeper: TableSweeper;
   readonly #ticketLife: number;
   /** By owner, so that one who asks again is told the same token again. */
-  readonly #holds = new Map<string, TableHold>();
+  readonly #holds = new Map<string, LeaseHold>();
   #closing: Promise<void> | undefined;
 
   constructor(
@@ -114,10 +114,10 @@ export class TableStore implements LockStore {
     await this.pool.close();
   }
 
-  async #wait(request: AcquireRequest, bell: Doorbell): Promise<TableHold> {
+  async #wait(request: AcquireRequest, bell: Doorbell): Promise<LeaseHold> {
     const { key, owner } = request;
     let looks = 0;
-    const attempt = async (): Promise<Attempt<TableHold>> => {
+    const attempt = async (): Promise<Attempt<LeaseHold>> => {
       let seen = await this.#locks.look(key, owner);
       if (seen.ticket === undefined || seen.ticket < this.#ticketLife / 2) {
         await this.#locks.enqueue(key, owner, this.#ticketLife);
@@ -147,14 +147,14 @@ export class TableStore implements LockStore {
     return pollDelay(seen, { pollInterval: interval, ticketLife: this.#ticketLife });
   }
 
-  async #claim(request: AcquireRequest, inTurn: boolean): Promise<TableHold | undefined> {
+  async #claim(request: AcquireRequest, inTurn: boolean): Promise<LeaseHold | undefined> {
     const { key, owner, label, ttl } = request;
     const grant = await this.#locks.claim({ key, owner, label, ttl }, inTurn);
     if (grant === undefined) return undefined;
     const before = this.#holds.get(owner);
     const fence = before !== undefined && performance.now() < before.validUntil ? before.fence : grant.fence;
     const release = (): Promise<boolean> => this.#release(key, owner);
-    const hold = new TableHold(key, owner, fence, leaseDeadline(grant.start, ttl), release);
+    const hold = new LeaseHold(key, owner, fence, leaseDeadline(grant.start, ttl), release);
     this.#holds.set(owner, hold);
     return hold;
   }
@@ -177,7 +177,7 @@ export class TableStore implements LockStore {
     }
     return requests.map(({ hold, ttl }) => {
       if (!renewed.has(hold.owner)) return 'lost';
-      if (hold instanceof TableHold) hold.validUntil = leaseDeadline(start, ttl);
+      extend(hold, start, ttl);
       return 'renewed';
     });
   }
