@@ -43,7 +43,20 @@ test(
 );
 
 async function block(duration: number): Promise<void> {
-  const end = backend.block();
+  const end = await blockSoon();
   await sleep(duration);
   end();
+}
+
+/** A worker that was stopped in the middle of a transaction keeps the file itself, until this process lets it go on. */
+async function blockSoon(): Promise<() => void> {
+  for (;;) {
+    try {
+      // Without waiting for the file: that would hold up the very event loop that lets the worker go on.
+      return backend.block(0);
+    } catch (error) {
+      if ((error as { code?: string }).code !== 'SQLITE_BUSY') throw error;
+      await sleep(10);
+    }
+  }
 }

@@ -11,9 +11,14 @@ export class SqliteBackend {
   readonly filename = join(this.#folder, 'locks.db');
 
   /** Keeps every other connection from writing until the function that it returns is called. */
-  block(): () => void {
-    const database = new Database(this.filename, { timeout: 1_000 });
-    database.exec('BEGIN IMMEDIATE');
+  block(timeout = 1_000): () => void {
+    const database = new Database(this.filename, { timeout });
+    try {
+      database.exec('BEGIN IMMEDIATE');
+    } catch (error) {
+      database.close();
+      throw error;
+    }
     return () => database.close();
   }
 
