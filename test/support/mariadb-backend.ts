@@ -1,6 +1,7 @@
 import mysql from 'mysql2/promise';
 import type { ConformanceHooks } from '../../lib/testing/index.js';
 import { MariadbServer } from './mariadb-server.js';
+import { proxyFaults } from './proxy-faults.js';
 import { TcpProxy } from './tcp-proxy.js';
 
 /** A MariaDB (or MySQL) behind a proxy: what the conformance suite and the fault tests break. */
@@ -34,27 +35,9 @@ export class MariadbBackend {
 
   /** @param table what the store's tables are called */
   hooks(table: string): ConformanceHooks {
-    const { proxy, server } = this;
-    const heal = (): void => proxy.heal();
+    const { server } = this;
     return {
-      pauseServer: async () => {
-        if (server === undefined) proxy.blackHole();
-        else await server.pause();
-        return () => (server === undefined ? heal() : server.resume());
-      },
-      refuseConnections: () => {
-        proxy.cut();
-        return heal;
-      },
-      breakConnections: () => proxy.cut({ refuse: false }),
-      dropReplies: () => {
-        proxy.dropReplies();
-        return () => {
-          // TCP never leaves a hole in a stream: a connection whose answers were lost is lost itself.
-          proxy.cut({ refuse: false });
-          proxy.heal();
-        };
-      },
+      ...proxyFaults(this.proxy, this.server),
       loseData: server
         ? async () => {
             await server.restart();

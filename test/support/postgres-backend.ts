@@ -1,6 +1,7 @@
 import pg from 'pg';
 import type { ConformanceHooks } from '../../lib/testing/index.js';
 import { PostgresServer } from './postgres-server.js';
+import { proxyFaults } from './proxy-faults.js';
 import { TcpProxy } from './tcp-proxy.js';
 
 /** A PostgreSQL behind a proxy: what the conformance suite and the fault tests break. */
@@ -33,27 +34,8 @@ export class PostgresBackend {
   }
 
   hooks(tables: readonly string[]): ConformanceHooks {
-    const { proxy, server } = this;
-    const heal = (): void => proxy.heal();
     return {
-      pauseServer: () => {
-        if (server === undefined) proxy.blackHole();
-        else server.pause();
-        return () => (server === undefined ? heal() : server.resume());
-      },
-      refuseConnections: () => {
-        proxy.cut();
-        return heal;
-      },
-      breakConnections: () => proxy.cut({ refuse: false }),
-      dropReplies: () => {
-        proxy.dropReplies();
-        return () => {
-          // TCP never leaves a hole in a stream: a connection whose answers were lost is lost itself.
-          proxy.cut({ refuse: false });
-          proxy.heal();
-        };
-      },
+      ...proxyFaults(this.proxy, this.server),
       loseData:
         tables.length > 0
           ? () => this.query(tables.map((name) => `DROP ${name};`).join(' ')).then(() => undefined)

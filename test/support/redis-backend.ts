@@ -1,5 +1,6 @@
 import type { ConformanceHooks } from '../../lib/testing/index.js';
 import { RedisServer } from './redis-server.js';
+import { proxyFaults } from './proxy-faults.js';
 import { TcpProxy } from './tcp-proxy.js';
 
 /** A Redis behind a proxy: what the conformance suite and the fault tests break. */
@@ -32,27 +33,9 @@ export class RedisBackend {
   }
 
   hooks(): ConformanceHooks {
-    const { proxy, server } = this;
-    const heal = (): void => proxy.heal();
+    const { server } = this;
     return {
-      pauseServer: () => {
-        if (server === undefined) proxy.blackHole();
-        else server.pause();
-        return () => (server === undefined ? heal() : server.resume());
-      },
-      refuseConnections: () => {
-        proxy.cut();
-        return heal;
-      },
-      breakConnections: () => proxy.cut({ refuse: false }),
-      dropReplies: () => {
-        proxy.dropReplies();
-        return () => {
-          // TCP never leaves a hole in a stream: a connection whose answers were lost is lost itself.
-          proxy.cut({ refuse: false });
-          proxy.heal();
-        };
-      },
+      ...proxyFaults(this.proxy, this.server),
       loseData: server ? () => server.restart() : 'not applicable: the server of TEST_REDIS_URL is not ours to restart',
     };
   }

@@ -1,4 +1,5 @@
 import type { IoredisClient } from './redis.client.js';
+import { listenTo } from './redis.listen.js';
 import type { ConnectionListener, RedisDriver, RedisSubscriber } from './redis.driver.js';
 
 interface IoredisOptions {
@@ -41,15 +42,8 @@ export class IoredisDriver implements RedisDriver {
     if (this.client.status === 'wait') this.client.connect().catch(() => undefined);
   }
 
-  listen({ ready, ended, failed }: ConnectionListener): () => void {
-    this.client.on('ready', ready);
-    this.client.on('end', ended);
-    this.client.on('error', failed);
-    return () => {
-      this.client.off('ready', ready);
-      this.client.off('end', ended);
-      this.client.off('error', failed);
-    };
+  listen(listener: ConnectionListener): () => void {
+    return listenTo(this.client, listener);
   }
 
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {

@@ -1,4 +1,5 @@
 import type { NodeRedisClient } from './redis.client.js';
+import { listenTo } from './redis.listen.js';
 import type { ConnectionListener, RedisDriver, RedisSubscriber } from './redis.driver.js';
 
 interface NodeRedisOptions {
@@ -37,15 +38,8 @@ export class NodeRedisDriver implements RedisDriver {
     // Connecting is the owner's: a second connect() fails, and it would be theirs.
   }
 
-  listen({ ready, ended, failed }: ConnectionListener): () => void {
-    this.client.on('ready', ready);
-    this.client.on('end', ended);
-    this.client.on('error', failed);
-    return () => {
-      this.client.off('ready', ready);
-      this.client.off('end', ended);
-      this.client.off('error', failed);
-    };
+  listen(listener: ConnectionListener): () => void {
+    return listenTo(this.client, listener);
   }
 
   evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {

@@ -59,7 +59,7 @@ test('a lease counts from when it was asked for, however late the answer comes',
   const store = redisStore({ url: backend.url, commandTimeout: '5s' });
   const ttl = 10_000;
   const slowly = async <T>(ask: () => Promise<T>): Promise<{ asked: number; answer: T }> => {
-    const resume = (backend.hooks().pauseServer as () => () => void)();
+    const resume = await (backend.hooks().pauseServer as () => Promise<() => void>)();
     const asked = performance.now();
     const answer = ask();
     await sleep(400);
