@@ -9,6 +9,7 @@ export { LockKey } from './decorators/lock-key.decorator.js';
 export { LockInterceptor } from './interceptors/lock.interceptor.js';
 export { lockKey, type KeyValue } from './keys/index.js';
 export type { Lock } from './engine/lock.js';
+export type { LockJson } from './engine/shown-lock.js';
 export type { LockEventListener, LockEventName, LockEvents } from './engine/lock.events.js';
 export type {
   AcquireOptions,

@@ -89,6 +89,9 @@ export class LockService {
         `${place}: the body is ${show(run)}, but must be a function: withLock(key, options?, body).`,
       );
     }
+    if (given === undefined && body !== undefined) {
+      throw new LockOptionsError(`${place}: the options come before the body: withLock(key, options, body).`);
+    }
     const checked = checkKeys(keys, place);
     const resolved = this.#resolve(given, place, LOCK_OPTION_NAMES);
     const backend = this.#backend(resolved, place);

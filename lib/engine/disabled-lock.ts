@@ -2,9 +2,10 @@ import type { StoreGuarantees } from '../contract/index.js';
 import { LockOptionsError } from '../errors/index.js';
 import type { Backend } from './backend.js';
 import type { Lock } from './lock.js';
+import { ShownLock } from './shown-lock.js';
 
 /** What a body is handed where locking is switched off: nothing stands behind it. */
-export class DisabledLock implements Lock {
+export class DisabledLock extends ShownLock implements Lock {
   readonly key: string;
   readonly store: string;
   readonly guarantees: StoreGuarantees;
@@ -15,6 +16,7 @@ export class DisabledLock implements Lock {
     backend: Backend,
     readonly keys: readonly string[],
   ) {
+    super();
     this.key = keys.join(', ');
     this.store = backend.name;
     this.guarantees = backend.store.guarantees;

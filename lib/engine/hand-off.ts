@@ -5,7 +5,7 @@ import type { LockRequest } from './lock.request.js';
 
 /** Whether the next caller can go on with the lease of a hold that has ended, without asking the store. */
 export function canHandOff(
-  { grant, request }: Hold,
+  { grant, request, backend }: Hold,
   next: LockRequest,
   { max, time }: HandOffLimits,
   now: number,
@@ -15,10 +15,10 @@ export function canHandOff(
     now - grant.since < time &&
     request.handOff &&
     next.handOff &&
-    // The next caller gets what is left of the lease: enough only when it is, and will be, renewed.
+    // The next caller gets what is left of the lease: enough only when it is, and will be, renewed. A session keeps itself.
     request.renew &&
     next.renew &&
     next.ttl === request.ttl &&
-    grant.storeHold.validUntil - now >= request.ttl / 2
+    grant.storeHold.validUntil - now >= (backend.store.renew === undefined ? 1 : request.ttl / 2)
   );
 }

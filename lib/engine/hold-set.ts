@@ -3,9 +3,10 @@ import { LockOptionsError, type LockLostError } from '../errors/index.js';
 import type { Duration } from '../options/duration.js';
 import type { Hold } from './hold.js';
 import type { Lock } from './lock.js';
+import { ShownLock } from './shown-lock.js';
 
 /** Several keys of one store held as one lock: lost as soon as any of them is. */
-export class HoldSet implements Lock {
+export class HoldSet extends ShownLock implements Lock {
   readonly keys: readonly string[];
   readonly key: string;
   readonly store: string;
@@ -13,6 +14,7 @@ export class HoldSet implements Lock {
   #signal: AbortSignal | undefined;
 
   constructor(private readonly holds: readonly [Hold, ...Hold[]]) {
+    super();
     this.keys = holds.map(({ key }) => key);
     this.key = this.keys.join(', ');
     this.store = holds[0].store;

@@ -7,13 +7,8 @@ import type { Backend } from './backend.js';
 import { fencingToken } from './fencing-token.js';
 import type { Lock } from './lock.js';
 import type { LockRequest } from './lock.request.js';
-
-/** Renew when a third of the lease has gone by, so that two more tries fit in before it ends. */
-const RENEW_WHEN_LEFT = 2 / 3;
-/** Renewals due within this part of a lease go out together. */
-const BATCH_WINDOW = 1 / 30;
-/** After an unknown outcome, ask again after this part of a lease. */
-const RETRY_AFTER = 1 / 6;
+import { ShownLock } from './shown-lock.js';
+import { Tenure } from './tenure.js';
 
 /** Where a hold goes when its holder is done, and who must know when it is lost. */
 export interface HoldKeeper {
@@ -30,17 +25,17 @@ export interface Grant {
 }
 
 /** One local hold of one key: the {@link Lock} that bodies see. */
-export class Hold implements Lock, Due {
+export class Hold extends ShownLock implements Lock, Due {
   dueAt = 0;
   slot = -1;
   renewing = false;
 
   readonly acquiredAt: number;
+  readonly #tenure: Tenure;
   #state: 'held' | 'lost' | 'released' = 'held';
   #lostError: LockLostError | undefined;
   #controller: AbortController | undefined;
   #released: Promise<boolean> | undefined;
-  #retryAt = 0;
   #users = 1;
 
   constructor(
@@ -50,7 +45,9 @@ export class Hold implements Lock, Due {
     readonly request: LockRequest,
     readonly grant: Grant,
   ) {
+    super();
     this.acquiredAt = context.clock.now();
+    this.#tenure = new Tenure(backend.store, grant.storeHold, request, this.acquiredAt);
     grant.storeHold.onLost = (cause) => this.lose('its store no longer has it', cause);
     context.holds.add(this);
     context.watchdog.watch(this);
@@ -97,7 +94,7 @@ export class Hold implements Lock, Due {
   }
 
   remaining(): number {
-    return this.held ? Math.min(this.#validUntil, this.#maxHoldUntil) - this.context.clock.now() : 0;
+    return this.held ? this.#tenure.end - this.context.clock.now() : 0;
   }
 
   throwIfLost(): void {
@@ -109,7 +106,8 @@ export class Hold implements Lock, Due {
     this.throwIfLost();
     const ttl = duration === undefined ? this.request.ttl : parseDuration(duration, { min: 1 }, 'duration', 'extend()');
     const { store } = this.backend;
-    // Without a lease there is nothing to extend.
+    this.#tenure.extend(this.context.clock.now(), ttl);
+    // Without a lease there is nothing else to extend.
     if (store.renew === undefined || this.remaining() >= ttl) return this.remaining();
     let cause: unknown;
     const outcomes = await store.renew([{ hold: this.grant.storeHold, ttl }]).catch((error: unknown) => {
@@ -151,9 +149,9 @@ export class Hold implements Lock, Due {
   /** Ends the hold when its time is up. */
   expire(now: number): boolean {
     if (this.#state !== 'held') return true;
-    if (now >= this.#validUntil) this.lose('its lease ran out before it could be renewed');
-    else if (now >= this.#maxHoldUntil)
-      this.cutShort(`it was held for longer than maxHold (${this.request.maxHold} ms)`);
+    const cut = this.#tenure.cut(now);
+    if (now >= this.#tenure.validUntil) this.lose('its lease ran out before it could be renewed');
+    else if (cut !== undefined) this.cutShort(cut);
     return !this.watched;
   }
 
@@ -187,40 +185,20 @@ export class Hold implements Lock, Due {
 
   /** Whether a renewal is to be sent now. */
   renewalDue(now: number): boolean {
-    return this.#renews && !this.renewing && now >= this.#renewAt;
+    return !this.renewing && this.#tenure.renewalDue(now);
   }
 
   /** When somebody must look after it next. */
   nextDue(): number {
-    const end = Math.min(this.#validUntil, this.#maxHoldUntil);
-    return this.#renews && !this.renewing ? Math.min(this.#renewAt, end) : end;
+    return this.#tenure.nextDue(this.renewing);
   }
 
   renewalFailed(cause: unknown): void {
     if (this.#state !== 'held') return;
     const now = this.context.clock.now();
-    this.#retryAt = now + this.request.ttl * RETRY_AFTER;
-    const remaining = this.#validUntil - now;
+    this.#tenure.renewalFailed(now);
+    const remaining = this.#tenure.validUntil - now;
     this.context.events.emit('renewalFailed', { key: this.key, store: this.store, remaining, cause });
-  }
-
-  get #validUntil(): number {
-    return this.grant.storeHold.validUntil;
-  }
-
-  get #maxHoldUntil(): number {
-    return this.acquiredAt + this.request.maxHold;
-  }
-
-  get #renews(): boolean {
-    return this.request.renew && this.backend.store.renew !== undefined;
-  }
-
-  get #renewAt(): number {
-    const { ttl } = this.request;
-    const window = ttl * BATCH_WINDOW;
-    const due = this.#validUntil - ttl * RENEW_WHEN_LEFT;
-    return Math.max(Math.floor(due / window) * window, this.#retryAt);
   }
 
   // The store may not know of the loss yet, as when it could not be reached.

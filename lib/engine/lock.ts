@@ -1,5 +1,6 @@
 import type { StoreGuarantees } from '../contract/index.js';
 import type { Duration } from '../options/duration.js';
+import type { LockJson } from './shown-lock.js';
 
 /** A lock that is held. */
 export interface Lock extends AsyncDisposable {
@@ -20,7 +21,7 @@ export interface Lock extends AsyncDisposable {
   readonly signal: AbortSignal;
   /** Whether the lock is still certain, by the clock of this very moment. */
   readonly held: boolean;
-  /** ms for which the lock is certain unless it is renewed; 0 once it is not. `Infinity` where a session stands behind it. */
+  /** ms for which the lock is certain unless it is renewed; 0 once it is not. `Infinity` where a connection stands behind it. */
   remaining(): number;
   /** @throws LockLostError when the lock is no longer held */
   throwIfLost(): void;
@@ -39,4 +40,6 @@ export interface Lock extends AsyncDisposable {
    * released in the background as soon as the store can be reached.
    */
   release(): Promise<boolean>;
+  /** For logs: `JSON.stringify(lock)` and `console.log(lock)` show the keys, the store, whether it is held, and the token as text. */
+  toJSON(): LockJson;
 }

@@ -5,7 +5,7 @@ import type { Duration } from './duration.js';
 export interface AcquireOptions {
   /** The lease time: how long the lock outlives a process that dies. At least 10 ms. Default 30 s. */
   readonly ttl?: Duration;
-  /** Whether the lease is renewed while the lock is held. Default `true`. */
+  /** Whether the lease is renewed while the lock is held. `false`: it ends after `ttl`, on every store. Default `true`. */
   readonly renew?: boolean;
   /** How long to queue, all included. `0`: exactly one try; `Infinity`: for ever. Default 5 s. */
   readonly wait?: Duration;

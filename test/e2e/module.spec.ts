@@ -225,6 +225,12 @@ describe('LockService with bad input', () => {
       'LOCK_KEY',
       /the key is 5/,
     ],
+    [
+      'options after the body',
+      (locks) => locks.withLock('k', (() => 1) as never, { wait: 0 } as never),
+      'LOCK_OPTIONS',
+      /before the body/,
+    ],
     ['no body', (locks) => locks.withLock('k', {}, undefined as never), 'LOCK_OPTIONS', /the body is undefined/],
     ['a wrong option', (locks) => locks.acquire('k', { wait: -1 }), 'LOCK_OPTIONS', /acquire\(\): wait is -1/],
     [

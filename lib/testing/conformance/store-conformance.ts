@@ -5,6 +5,7 @@ import { ConformanceSuite } from './conformance.suite.js';
 import { engineClosing } from './engine-closing.js';
 import { engineHandOff } from './engine-hand-off.js';
 import { engineLeases } from './engine-leases.js';
+import { engineLimits } from './engine-limits.js';
 import { engineOutages } from './engine-outages.js';
 import { engineRenewal } from './engine-renewal.js';
 import { engineSeveralKeys } from './engine-several-keys.js';
@@ -37,6 +38,7 @@ const PARTS = [
   engineWaiting,
   engineHandOff,
   engineLeases,
+  engineLimits,
   engineRenewal,
   engineSeveralKeys,
   engineOutages,

@@ -8,9 +8,6 @@ import { clientFamily, type TestClient } from '../../support/redis-clients.js';
 import { take } from '../../support/redis-requests.js';
 import { chosenVariants } from '../../support/variants.js';
 
-const backend = await RedisBackend.start();
-afterAll(() => backend.stop());
-
 interface Variant {
   readonly family: string;
   readonly keyPrefix?: string;
@@ -24,7 +21,12 @@ const variants: Record<string, Variant> = {
   redis5: { family: 'redis5' },
 };
 
-describe.each(chosenVariants(variants))('%s', (name, { family, keyPrefix }) => {
+// Before the server is started: a wrong name must leave nothing running.
+const chosen = chosenVariants(variants);
+const backend = await RedisBackend.start();
+afterAll(() => backend.stop());
+
+describe.each(chosen)('%s', (name, { family, keyPrefix }) => {
   const clients: TestClient[] = [];
   afterAll(() => clients.forEach((client) => client.close()));
 

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import type { LockStore } from '../../../lib/contract/index.js';
 import { LockEngine } from '../../../lib/engine/lock.engine.js';
 import { LockService, type Lock } from '../../../lib/index.js';
@@ -34,6 +35,24 @@ describe('maxHold', () => {
     expect(await lock.release()).toBe(false);
     expect(other.held).toBe(true);
     await other.release();
+  });
+});
+
+describe('a lock in a log', () => {
+  it('shows what it is, and nothing of the client behind it', async () => {
+    const lock = await locks.acquire('k');
+    const shown = { keys: ['k'], store: 'default', held: true, fencingToken: String(lock.fencingToken) };
+    expect(JSON.parse(JSON.stringify({ lock }))).toEqual({ lock: shown });
+    expect(inspect(lock, { depth: 30, showHidden: true })).toBe(inspect(shown, { depth: 30, showHidden: true }));
+    await lock.release();
+    expect(JSON.parse(JSON.stringify(lock)).held).toBe(false);
+  });
+
+  it('shows several keys as one lock, and one that is switched off', async () => {
+    const shown = await locks.withLock(['b', 'a'], (lock) => JSON.stringify(lock));
+    expect(JSON.parse(shown)).toMatchObject({ keys: ['a', 'b'], held: true, fencingToken: expect.any(String) });
+    const off = await locks.withLock('k', { enabled: false }, (lock) => JSON.stringify(lock));
+    expect(JSON.parse(off)).toEqual({ keys: ['k'], store: 'default', held: true });
   });
 });
 
