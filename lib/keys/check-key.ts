@@ -8,12 +8,12 @@ import { show } from '../options/duration.js';
  */
 export function checkKey(key: unknown, place: string): string {
   if (typeof key !== 'string' || key === '') {
-    throw new LockKeyError(`${place}: the key is ${show(key)}, but must be a non-empty string. The body has not run.`);
+    throw new LockKeyError(`${place}: the key is ${show(key)}, but must be a non-empty string. Nothing was locked.`);
   }
   // Half a surrogate pair becomes U+FFFD on its way to a server, so that two keys would become one.
   if (!key.isWellFormed()) {
     throw new LockKeyError(
-      `${place}: the key holds half of a surrogate pair, which no store can tell from another half.`,
+      `${place}: the key holds half of a surrogate pair, which no store can tell from another half. Nothing was locked.`,
     );
   }
   return key;
@@ -30,7 +30,7 @@ export function checkKeys(keys: unknown, place: string): readonly string[] {
   if (!Array.isArray(keys)) return [checkKey(keys, place)];
   if (keys.length === 0) {
     throw new LockKeyError(
-      `${place}: the list of keys is empty, so that there is nothing to lock. The body has not run.`,
+      `${place}: the list of keys is empty, so that there is nothing to lock. Nothing was locked.`,
     );
   }
   return keys.map((key) => checkKey(key, place));

@@ -28,7 +28,7 @@ function textOf(value: unknown, name: string, place: string): string {
   if (typeof value === 'string' ? value !== '' && value.isWellFormed() : isScalar(value)) return String(value);
   throw new LockKeyError(
     `${place}: ${name} is ${show(value)}, but must be a non-empty string, a finite number, a bigint or a boolean. ` +
-      'The body has not run.',
+      'Nothing was locked.',
   );
 }
 

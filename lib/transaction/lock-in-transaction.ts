@@ -1,4 +1,4 @@
-import { checkKey } from '../keys/check-key.js';
+import { checkKey } from '../keys/index.js';
 import { lockOnMysql } from './mysql/index.js';
 import { lockOnPostgres } from './postgres/index.js';
 import { openSession, PLACE } from './sources/index.js';
@@ -35,7 +35,7 @@ const turns = new Turns();
  * @throws LockContendedError when somebody else kept the key for longer than `wait`; the transaction goes on as if the call had not been made
  * @throws LockTransactionError when the server chose the transaction to break a deadlock, or it cannot go on; its `transaction` tells the state
  * @throws LockUnavailableError when the server failed or did not answer; roll back
- * @throws LockOptionsError when `tx` is no open transaction, or an option is wrong
+ * @throws LockOptionsError when `tx` is no open transaction, an option is wrong, or the lock table's engine is not InnoDB (MySQL)
  * @throws LockKeyError when the key is not a non-empty, well-formed text
  */
 export async function lockInTransaction(

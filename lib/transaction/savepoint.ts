@@ -1,7 +1,8 @@
 import type { Statements } from './statements.js';
 
-// The same name each time: savepoints of one name stack up, and calls on one connection take turns.
-const NAME = 'nestjs_distributed_lock';
+// On MySQL a savepoint replaces the one of the same name, which must not be one of the caller's: hence the digits. The same
+// name each time, since calls on one connection take turns.
+const NAME = 'nestjs_distributed_lock_7c41e09ab25d';
 
 export const SET_SAVEPOINT = `SAVEPOINT ${NAME}`;
 export const UNDO_TO_SAVEPOINT = `ROLLBACK TO SAVEPOINT ${NAME}`;

@@ -32,6 +32,15 @@ function prismaNumber(code: unknown): number | undefined {
   return typeof code === 'string' && /^\d{4}$/.test(code) ? Number(code) : undefined;
 }
 
+// Libraries have no codes for it: Knex; Kysely; TypeORM.
+const ENDED =
+  /^(Transaction query already complete|Transaction is already (committed|rolled back)|Query runner already released)/;
+
+/** Whether a library refused a statement because its transaction has ended. The server was not asked then. */
+export function saysTransactionEnded(error: unknown): boolean {
+  return error instanceof Error && ENDED.test(error.message);
+}
+
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -21,6 +21,8 @@ export interface TransactionSession {
   readonly dialect: 'postgres' | 'mysql';
   /** What stands for the connection: the same for every wrapper around it, as far as that can be told. */
   readonly connection: object;
+  /** What all connections of one pool have in common, where that can be told: what is known of the server is kept by it. */
+  readonly origin: object;
   query(text: string): Promise<readonly Row[]>;
 }
 

@@ -37,10 +37,16 @@ export class Statements {
   /** The only row of a query. */
   async one(text: string, wait?: number): Promise<Row> {
     const [row] = await this.run(text, wait);
-    if (row !== undefined) return row;
-    throw new LockOptionsError(
-      `${PLACE}: the query of tx gave no rows for a SELECT. It must give those of the server.`,
-    );
+    if (row === undefined) {
+      throw new LockOptionsError(
+        `${PLACE}: the query of tx gave no rows for a SELECT. It must give those of the server.`,
+      );
+    }
+    // Given as arrays they pass for [rows, fields], so that a value comes out.
+    if (typeof row !== 'object' || Array.isArray(row)) {
+      throw new LockOptionsError(`${PLACE}: the query of tx gave a row as an array. It must give rows as objects.`);
+    }
+    return row;
   }
 
   #noAnswer(wait: number): LockUnavailableError {

@@ -9,6 +9,8 @@ import type { TransactionLockSettings } from './transaction.options.js';
 export class TransactionLock {
   readonly statements: Statements;
   readonly literals: KeyLiterals;
+  /** See {@link TransactionSession.origin}. */
+  readonly origin: object;
   readonly #start = systemClock.now();
 
   constructor(
@@ -18,6 +20,7 @@ export class TransactionLock {
   ) {
     this.statements = new Statements(session, key, settings.commandTimeout);
     this.literals = keyLiterals(key);
+    this.origin = session.origin;
   }
 
   /** ms since the call. */

@@ -1,16 +1,14 @@
 import type { TransactionLock } from '../transaction-lock.js';
+import type { MysqlSession } from './mysql-session.js';
 
 // Seconds. MariaDB takes this for "no limit"; MySQL allows more, but three years will do.
 const LONGEST = 100_000_000;
 
 /** Runs a statement that waits for a row lock no longer than what is left of the call's wait. */
-export async function runBounded(lock: TransactionLock, text: string): Promise<void> {
+export async function runBounded(lock: TransactionLock, session: MysqlSession, text: string): Promise<void> {
   const { statements } = lock;
-  const { server, seconds } = await statements.one(
-    'SELECT VERSION() AS server, @@SESSION.innodb_lock_wait_timeout AS seconds',
-  );
   const wait = Math.max(0, lock.remaining);
-  if (String(server).includes('MariaDB')) {
+  if (session.isMariadb) {
     await statements.run(`SET STATEMENT ${mariadbBounds(lock, wait)} FOR ${text}`, wait);
     return;
   }
@@ -20,7 +18,7 @@ export async function runBounded(lock: TransactionLock, text: string): Promise<v
     await statements.run(text, bound * 1_000);
   } finally {
     await statements
-      .run(`SET SESSION innodb_lock_wait_timeout = ${Number(seconds)}`)
+      .run(`SET SESSION innodb_lock_wait_timeout = ${session.lockWaitTimeout}`)
       // The session is gone, and its settings with it: what the statement itself failed with says more.
       .catch(() => undefined);
   }

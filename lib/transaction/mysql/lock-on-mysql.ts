@@ -1,6 +1,8 @@
 import { RELEASE_SAVEPOINT, SET_SAVEPOINT, undo, UNDO_TO_SAVEPOINT } from '../savepoint.js';
 import type { TransactionLock } from '../transaction-lock.js';
 import { runBounded } from './bounded-wait.js';
+import { checkEngines } from './engine.js';
+import { askSession } from './mysql-session.js';
 import { beginError, failureOf } from './mysql.errors.js';
 
 /**
@@ -18,7 +20,9 @@ export async function lockOnMysql(lock: TransactionLock): Promise<bigint | undef
     throw beginError(error, lock);
   }
   try {
-    await runBounded(lock, takeRow(lock));
+    const session = await askSession(statements);
+    await runBounded(lock, session, takeRow(lock));
+    await checkEngines(lock, session);
     const token = settings.fencing ? await drawToken(lock) : undefined;
     await statements.run(RELEASE_SAVEPOINT);
     return token;

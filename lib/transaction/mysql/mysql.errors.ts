@@ -6,8 +6,8 @@ import {
   type LockError,
 } from '../../errors/index.js';
 import { LockTransactionError } from '../lock-transaction.error.js';
-import { messageOf, serverError } from '../server-error.js';
-import { PLACE } from '../sources/index.js';
+import { messageOf, saysTransactionEnded, serverError } from '../server-error.js';
+import { ended, PLACE } from '../sources/index.js';
 import type { TransactionLock } from '../transaction-lock.js';
 
 // https://dev.mysql.com/doc/mysql-errors/8.0/en/server-error-reference.html and https://mariadb.com/kb/en/mariadb-error-codes/
@@ -22,6 +22,7 @@ const STATEMENT_TIMEOUT = 1969;
 /** Why there is no savepoint. */
 export function beginError(error: unknown, { key }: TransactionLock): LockError {
   if (isLockError(error)) return error;
+  if (saysTransactionEnded(error)) return ended(error);
   switch (serverError(error).errno) {
     case NO_SAVEPOINT:
       return new LockOptionsError(
@@ -59,7 +60,7 @@ export function failureOf(
   switch (errno) {
     case DEADLOCK:
       return new LockTransactionError(
-        `"${key}" was not locked: the transactions waited for one another in a circle, and the server chose this one to give way. ${AFTERWARDS}`,
+        `"${key}" was not locked: the transactions waited for one another in a circle, and the server chose this one to give way. ${AFTERWARDS}.`,
         'deadlock',
         state,
         { key, cause: error },
@@ -68,7 +69,7 @@ export function failureOf(
     case STATEMENT_TIMEOUT:
       if (!rolledBack) return lock.contended();
       return new LockTransactionError(
-        `"${key}" is locked by another owner, and the server rolls back the whole transaction for that (innodb_rollback_on_timeout). ${AFTERWARDS}`,
+        `"${key}" is locked by another owner, and the server rolls back the whole transaction for that (innodb_rollback_on_timeout). ${AFTERWARDS}.`,
         'timeout',
         state,
         { key, cause: error },
@@ -76,7 +77,8 @@ export function failureOf(
     case CHANGED_SINCE_SNAPSHOT:
       return new LockTransactionError(
         `"${key}" was not locked: its row is newer than the transaction's snapshot (innodb_snapshot_isolation). ` +
-          'Roll back and run the transaction again, with the lock before the first read.',
+          (rolledBack ? AFTERWARDS : 'Roll back and run the transaction again') +
+          ', with the lock before the first read.',
         'conflict',
         state,
         { key, cause: error },
@@ -87,7 +89,7 @@ export function failureOf(
 }
 
 const AFTERWARDS =
-  'The transaction has been rolled back as a whole, and what the session does now is committed at once: run all of it again.';
+  'The transaction has been rolled back as a whole, and what the session does now is committed at once: run all of it again';
 
 // No such table, no permission (on the table, a column), no such column, a read-only server or transaction.
 const PERMANENT = new Set([NO_SUCH_TABLE, 1142, 1143, 1054, 1290, 1792]);

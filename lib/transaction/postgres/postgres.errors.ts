@@ -6,8 +6,8 @@ import {
   type LockError,
 } from '../../errors/index.js';
 import { LockTransactionError } from '../lock-transaction.error.js';
-import { messageOf, serverError } from '../server-error.js';
-import { PLACE } from '../sources/index.js';
+import { messageOf, saysTransactionEnded, serverError } from '../server-error.js';
+import { ended, PLACE } from '../sources/index.js';
 import type { TransactionLock } from '../transaction-lock.js';
 
 // https://www.postgresql.org/docs/current/errcodes-appendix.html
@@ -21,6 +21,7 @@ const ABORTED_TRANSACTION = '25P02';
 /** Why no savepoint could be set. */
 export function beginError(error: unknown, { key }: TransactionLock): LockError {
   if (isLockError(error)) return error;
+  if (saysTransactionEnded(error)) return ended(error);
   switch (serverError(error).state) {
     case NO_TRANSACTION:
       return new LockOptionsError(

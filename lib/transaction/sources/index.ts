@@ -1,2 +1,2 @@
 export { openSession } from './open-session.js';
-export { PLACE } from './shape.js';
+export { ended, PLACE } from './shape.js';

@@ -1,22 +1,35 @@
 import { rowsOf, type TransactionSession } from '../sql-transaction.js';
 import { call, has, isShape, refused } from './shape.js';
 
+const INSTEAD = 'the trx that db.transaction().execute(async (trx) => …) gives, within its callback';
+
 /** Kysely's Transaction and ControlledTransaction. */
 export function kyselySource(tx: unknown): TransactionSession | undefined {
   if (!has(tx, 'executeQuery', 'getExecutor')) return undefined;
-  if (tx['isTransaction'] !== true) throw refused('a Kysely instance, not the trx that transaction() hands over');
-  const dialect = dialectOfExecutor(call(tx, 'getExecutor'));
+  if (tx['isTransaction'] !== true) throw refused('a Kysely instance, which runs each statement anywhere', INSTEAD);
+  // Only a ControlledTransaction tells; of others it shows at the first statement.
+  if (tx['isCommitted'] === true || tx['isRolledBack'] === true) {
+    throw refused('a Transaction of Kysely that has ended already', INSTEAD);
+  }
+  const executor = call(tx, 'getExecutor');
+  const adapter = isShape(executor) ? executor['adapter'] : undefined;
+  const dialect = dialectOfAdapter(adapter);
   if (dialect === undefined) {
     throw refused(
-      'a transaction of Kysely on a server that cannot be told from its adapter; say it yourself: ' +
-        "{ dialect: 'postgres', query: (text) => trx.executeQuery(CompiledQuery.raw(text)) }",
+      'a Transaction of Kysely on a server that cannot be told from its adapter',
+      "{ dialect: 'postgres' | 'mysql', query: (text) => trx.executeQuery(CompiledQuery.raw(text)) }",
     );
   }
-  return { dialect, connection: tx, query: async (text) => rowsOf(await call(tx, 'executeQuery', compiled(text))) };
+  return {
+    dialect,
+    connection: tx,
+    // One object for all transactions of a Kysely instance.
+    origin: isShape(adapter) ? adapter : tx,
+    query: async (text) => rowsOf(await call(tx, 'executeQuery', compiled(text))),
+  };
 }
 
-function dialectOfExecutor(executor: unknown): TransactionSession['dialect'] | undefined {
-  const adapter = isShape(executor) ? executor['adapter'] : undefined;
+function dialectOfAdapter(adapter: unknown): TransactionSession['dialect'] | undefined {
   // A dialect of somebody else's (Neon, PlanetScale) mostly keeps the adapter of the one that it extends.
   for (let type: unknown = adapter; isShape(type); type = Object.getPrototypeOf(type)) {
     const { constructor } = type;

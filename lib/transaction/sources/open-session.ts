@@ -28,5 +28,5 @@ function adapterSource(tx: unknown): TransactionSession | undefined {
   const dialect = dialectOf(tx['dialect']);
   if (dialect === undefined) throw refused(`an adapter for the dialect ${show(tx['dialect'])}`);
   const adapter = tx as unknown as SqlTransaction;
-  return { dialect, connection: adapter, query: async (text) => rowsOf(await adapter.query(text)) };
+  return { dialect, connection: adapter, origin: adapter, query: async (text) => rowsOf(await adapter.query(text)) };
 }

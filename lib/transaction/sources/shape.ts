@@ -27,6 +27,18 @@ export function dialectOf(name: unknown): TransactionSession['dialect'] | undefi
   return /^(mysql|mysql2|mariadb|aurora-mysql)$/.test(name) ? 'mysql' : undefined;
 }
 
-export function refused(what: string): LockOptionsError {
-  return new LockOptionsError(`${PLACE}: tx is ${what}, but must be ${ACCEPTED_TRANSACTIONS}.`);
+/** @param cause what the library said */
+export function ended(cause: unknown): LockOptionsError {
+  return new LockOptionsError(
+    `${PLACE}: tx is a transaction that has ended already. Hand over one that is open, and await the call within its callback.`,
+    cause,
+  );
+}
+
+/**
+ * @param what what `tx` was found to be
+ * @param instead what to hand over instead
+ */
+export function refused(what: string, instead = ACCEPTED_TRANSACTIONS): LockOptionsError {
+  return new LockOptionsError(`${PLACE}: tx is ${what}. Hand over ${instead}.`);
 }

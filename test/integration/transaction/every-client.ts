@@ -2,10 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { LockErrorCode } from '../../../lib/errors/index.js';
 import { lockInTransaction, type TransactionLockMode, type TransactionSource } from '../../../lib/transaction/index.js';
+import { openSession } from '../../../lib/transaction/sources/index.js';
 import type { MakeClient, TestClient } from './test-client.js';
 
 /** What has to hold for every library that is recognised, in every mode. The tables must exist. */
-export function everyClient(name: string, make: MakeClient, modes: readonly TransactionLockMode[], url: () => string) {
+export function everyClient(
+  name: string,
+  make: MakeClient,
+  modes: readonly TransactionLockMode[],
+  url: () => string,
+  shareAnOrigin = false,
+) {
   describe(name, () => {
     let client: TestClient;
     beforeAll(async () => {
@@ -93,6 +100,22 @@ export function everyClient(name: string, make: MakeClient, modes: readonly Tran
       });
     });
 
+    it('refuses a transaction that has ended, by commit or by rollback', async () => {
+      for (const end of ['commit', 'rollback'] as const) {
+        let kept: TransactionSource | undefined;
+        const ended = client.transaction(async (tx, sql) => {
+          kept = tx;
+          await sql('SELECT 1');
+          if (end === 'rollback') throw new Error('roll back');
+        });
+        await ended.catch(() => undefined);
+        await expect(lockInTransaction(kept!, 'k')).rejects.toMatchObject({
+          code: LockErrorCode.Options,
+          message: expect.stringMatching(/ended already|not in a transaction/),
+        });
+      }
+    });
+
     it('refuses what is no open transaction, and says what is accepted', async () => {
       for (const [what, tx] of Object.entries(await client.notTransactions())) {
         const refused = lockInTransaction(tx as TransactionSource, 'nobody');
@@ -100,10 +123,26 @@ export function everyClient(name: string, make: MakeClient, modes: readonly Tran
           what,
           error: {
             code: LockErrorCode.Options,
-            message: expect.stringMatching(what === 'a Pool' ? /a Pool of/ : /must be a Client|not in a transaction/),
+            message: expect.stringMatching(
+              what === 'a Pool' ? /a Pool of.* Hand over a c/ : /Hand over|not in a transaction/,
+            ),
           },
         });
       }
     });
+
+    if (shareAnOrigin) {
+      it('takes the transactions of one pool for those of one server', async () => {
+        const origin = (): Promise<object> => client.transaction(async (tx) => openSession(tx).origin);
+        const [first, second] = [await origin(), await origin()];
+        expect(first).toBe(second);
+        const another = await make(url());
+        try {
+          expect(await another.transaction(async (tx) => openSession(tx).origin)).not.toBe(first);
+        } finally {
+          await another.close();
+        }
+      });
+    }
   });
 }

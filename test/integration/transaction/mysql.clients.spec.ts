@@ -16,5 +16,7 @@ describe('lockInTransaction on MariaDB', () => {
   }, 90_000);
   afterAll(() => server?.stop());
 
-  for (const [name, make] of Object.entries(mysqlClients)) everyClient(name, make, ['row'], () => server.url);
+  for (const [name, make] of Object.entries(mysqlClients)) {
+    everyClient(name, make, ['row'], () => server.url, name !== 'an adapter');
+  }
 });

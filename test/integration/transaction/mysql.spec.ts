@@ -225,6 +225,144 @@ describe('lockInTransaction on MariaDB', () => {
     await tx.query('COMMIT');
   });
 
+  it('refuses tables whose engine locks no rows, and names the table, the engine and the fix', async () => {
+    const tx = await connect();
+    await tx.query('DROP TABLE IF EXISTS tx_isam, tx_isam_fence, tx_memory, tx_memory_fence');
+    for (const statement of transactionSchema('mysql', 'tx_isam')) {
+      await tx.query(statement.replace('InnoDB', 'MyISAM'));
+    }
+    for (const statement of transactionSchema('mysql', 'tx_memory')) await tx.query(statement);
+    await tx.query('ALTER TABLE tx_memory_fence ENGINE=MEMORY');
+    await tx.query('START TRANSACTION');
+    const refusal = (table: string, engine: string) => ({
+      code: LockErrorCode.Options,
+      message: expect.stringMatching(new RegExp(`"${table}" is ${engine}.*ALTER TABLE \`${table}\` ENGINE=InnoDB`)),
+    });
+    // Each time: only what was found to be right is remembered.
+    for (const key of ['k', 'k', 'another']) {
+      await expect(lockInTransaction(tx, key, { table: 'tx_isam' })).rejects.toMatchObject(
+        refusal('tx_isam', 'MyISAM'),
+      );
+    }
+    await lockInTransaction(tx, 'k', { table: 'tx_memory' });
+    await expect(lockInTransaction(tx, 'k', { table: 'tx_memory', fencing: true })).rejects.toMatchObject(
+      refusal('tx_memory_fence', 'MEMORY'),
+    );
+    expect(await inTransaction(tx)).toBe(true);
+    await tx.query('ROLLBACK');
+    await tx.query('ALTER TABLE tx_isam ENGINE=InnoDB');
+    await tx.query('START TRANSACTION');
+    await lockInTransaction(tx, 'k', { table: 'tx_isam' });
+    await tx.query('COMMIT');
+    await tx.query('DROP TABLE tx_isam, tx_isam_fence, tx_memory, tx_memory_fence');
+  });
+
+  it('asks for the engine once for each table and database', async () => {
+    const tx = await connect();
+    for (const statement of transactionSchema('mysql', 'tx_once')) await tx.query(statement);
+    await tx.query('CREATE OR REPLACE DATABASE tx_other');
+    const log: string[] = [];
+    const query = (text: string): Promise<unknown> => {
+      log.push(text);
+      return tx.query(text);
+    };
+    const adapter = { dialect: 'mysql' as const, query };
+    const asked = (): number => log.filter((text) => text.includes('information_schema')).length;
+    const { database } = await one(tx, 'SELECT DATABASE() AS `database`');
+    await tx.query('START TRANSACTION');
+    for (const key of ['a', 'b', 'a']) await lockInTransaction(adapter, key);
+    expect(asked()).toBe(1);
+    for (const key of ['a', 'b', 'a']) await lockInTransaction(adapter, key, { table: 'tx_once', fencing: true });
+    expect(asked()).toBe(3);
+    await tx.query('COMMIT');
+    await tx.query('USE tx_other');
+    for (const statement of transactionSchema('mysql')) {
+      await tx.query(statement.replace('InnoDB', 'MyISAM'));
+    }
+    await tx.query('START TRANSACTION');
+    await expect(lockInTransaction(adapter, 'a')).rejects.toMatchObject({ code: LockErrorCode.Options });
+    await tx.query('ROLLBACK');
+    await tx.query(`USE \`${String(database)}\``);
+    await tx.query('DROP TABLE tx_once, tx_once_fence');
+    await tx.query('DROP DATABASE tx_other');
+  });
+
+  it("warns that the transaction is gone when the row is newer than the session's snapshot", async () => {
+    const [key, id] = [randomUUID(), randomUUID()];
+    const [other, tx] = [await begin(), await connect()];
+    await tx.query('SET SESSION innodb_snapshot_isolation = ON');
+    await tx.query('START TRANSACTION');
+    await tx.query(`INSERT INTO counter (id, value) VALUES ('${id}', 1)`);
+    await tx.query('SELECT COUNT(*) FROM distributed_lock_tx');
+    await lockInTransaction(other, key);
+    await other.query('COMMIT');
+    await expect(lockInTransaction(tx, key)).rejects.toMatchObject({
+      reason: 'conflict',
+      transaction: 'rolled-back',
+      message: expect.stringMatching(/rolled back as a whole.*committed at once/),
+    });
+    expect(await inTransaction(tx)).toBe(false);
+    expect(await one(tx, `SELECT COUNT(*) AS count FROM counter WHERE id = '${id}'`)).toMatchObject({ count: 0 });
+  });
+
+  it('says that the transaction goes on where the server has kept it', async () => {
+    const tx = await begin();
+    const query = async (text: string): Promise<unknown> => {
+      if (!text.includes('INSERT')) return tx.query(text);
+      throw Object.assign(new Error('Record has changed since last read'), { errno: 1020 });
+    };
+    await expect(lockInTransaction({ dialect: 'mysql', query }, 'k')).rejects.toMatchObject({
+      reason: 'conflict',
+      transaction: 'usable',
+      message: expect.not.stringContaining('committed at once'),
+    });
+    await tx.query('COMMIT');
+  });
+
+  it("keeps the caller's savepoints, whatever they are called", async () => {
+    const [key, id] = [randomUUID(), randomUUID()];
+    const [holder, tx] = [await begin(), await begin()];
+    await lockInTransaction(holder, key);
+    await tx.query(`INSERT INTO counter (id, value) VALUES ('${id}', 1)`);
+    await tx.query('SAVEPOINT nestjs_distributed_lock');
+    await tx.query(`UPDATE counter SET value = 2 WHERE id = '${id}'`);
+    await lockInTransaction(tx, `${key}:free`);
+    await expect(lockInTransaction(tx, key, { wait: 0 })).rejects.toMatchObject({ code: LockErrorCode.Contended });
+    await tx.query('ROLLBACK TO SAVEPOINT nestjs_distributed_lock');
+    await tx.query('COMMIT');
+    expect(await one(tx, `SELECT value FROM counter WHERE id = '${id}'`)).toMatchObject({ value: 1 });
+    await holder.query('COMMIT');
+  });
+
+  it("waits for as long as it was asked to, past the session's own max_statement_time", async () => {
+    const key = randomUUID();
+    const [holder, tx] = [await begin(), await begin()];
+    await tx.query('SET SESSION max_statement_time = 1');
+    await lockInTransaction(holder, key);
+    const lock = lockInTransaction(tx, key, { wait: '30s' });
+    await sleep(1_500);
+    await holder.query('COMMIT');
+    await expect(lock).resolves.toMatchObject({ key });
+    await tx.query('COMMIT');
+  });
+
+  it('understands a connection that gives its rows and values in another form', async () => {
+    const key = randomUUID();
+    const forms = [{ rowsAsArray: true }, { nestTables: true }, { nestTables: '_' }, { typeCast: () => 'nonsense' }];
+    const holder = await begin();
+    await lockInTransaction(holder, key);
+    for (const form of forms) {
+      const tx = await mysql.createConnection({ uri: server.url, ...(form as object) });
+      connections.push(tx);
+      await tx.query('SET SESSION innodb_lock_wait_timeout = 17');
+      await tx.query('START TRANSACTION');
+      await lockInTransaction(tx, randomUUID(), { fencing: true });
+      await expect(lockInTransaction(tx, key, { wait: 0 })).rejects.toMatchObject({ code: LockErrorCode.Contended });
+      await tx.query('COMMIT');
+    }
+    await holder.query('COMMIT');
+  });
+
   it('takes a session without autocommit for a transaction', async () => {
     const key = randomUUID();
     const [tx, other] = [await connect(), await begin()];

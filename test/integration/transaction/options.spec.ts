@@ -52,6 +52,13 @@ describe('what lockInTransaction is called with', () => {
     });
   });
 
+  it.each([[[[1]]], [{ rows: [[1]] }], [[[[1]], []]]])('refuses an adapter that gives its rows as %j', async (rows) => {
+    await expect(lock({ ...tx, query: async () => rows }, 'k', { mode: 'row' })).rejects.toMatchObject({
+      code: LockErrorCode.Options,
+      message: expect.stringContaining('rows as objects'),
+    });
+  });
+
   it('finds the code of the server in the errors that libraries wrap', async () => {
     const inside = Object.assign(new Error('deep'), { code: '25P01' });
     const wrappers = [

@@ -68,6 +68,18 @@ describe.each(['advisory', 'row'] as const)('lockInTransaction on PostgreSQL, %s
     await holder.query('ROLLBACK');
   });
 
+  it("keeps the caller's savepoints, whatever they are called", async () => {
+    const key = randomUUID();
+    const [holder, tx] = [await begin(), await begin()];
+    await lockInTransaction(holder, key, { mode });
+    await tx.query('SAVEPOINT nestjs_distributed_lock');
+    await lockInTransaction(tx, `${key}:free`, { mode });
+    await expect(lockInTransaction(tx, key, { mode, wait: 0 })).rejects.toMatchObject({ code: 'LOCK_CONTENDED' });
+    await tx.query('ROLLBACK TO SAVEPOINT nestjs_distributed_lock');
+    await tx.query('COMMIT');
+    await holder.query('COMMIT');
+  });
+
   it("waits for ever under a session's shorter lock_timeout when asked to", async () => {
     const key = randomUUID();
     const holder = await begin();
