@@ -1,7 +1,8 @@
 import { print as printUncontended } from './redis.mjs';
 import { uncontended } from './support/uncontended.mjs';
 
-export const title = 'MariaDB: taking a free key and giving it back';
+export const title =
+  'MariaDB: taking a free key and giving it back (commits are not flushed to the disk, unless TEST_MYSQL_URL names a server that does)';
 
 /** The first of each is what the others are compared with. */
 const groups = [

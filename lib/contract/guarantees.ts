@@ -16,8 +16,11 @@ export interface StoreGuarantees {
   readonly fifo: boolean;
   /** How far exclusion reaches: this process, the processes of one host, or every process that reaches the store. */
   readonly reach: 'process' | 'host' | 'network';
-  /** `lease`: a lock ends when its time runs out. `session`: it ends with the session that took it. */
-  readonly expiry: 'lease' | 'session';
+  /**
+   * `lease`: a lock ends when its time runs out. `session`: it ends when the server has not heard of its process for the session's
+   * time, whatever becomes of single connections. `connection`: it ends with the connection that took it.
+   */
+  readonly expiry: 'lease' | 'session' | 'connection';
   /** How a waiting process learns that its turn has come. A slow poll stands below `push` as a safety net. */
   readonly wakeUp: 'push' | 'poll';
 }

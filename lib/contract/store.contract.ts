@@ -86,7 +86,8 @@ export interface RenewRequest {
 }
 
 export interface StoreInspection {
-  readonly owner: string;
+  /** The owner token of its acquisition. Absent where the server keeps no more of a lock than who has it: then there is a label. */
+  readonly owner?: string | undefined;
   readonly label?: string | undefined;
   /** ms since the key was granted. */
   readonly age?: number | undefined;

@@ -4,7 +4,8 @@ import type { AskSession, SessionClaim } from '../sql/session/session.dialect.js
 import { parameters, statement, type Statement } from '../sql/statement.js';
 import type { LockTables } from '../sql/table-names.js';
 import { holdName } from './mysql.schema.js';
-import { CLOCK, marks, milliseconds, NOW, text } from './table.sql.js';
+import { CLOCK, milliseconds, NOW } from './mysql.time.js';
+import { marks, text } from './table.sql.js';
 
 const SWEEP_LIMIT = 1_000;
 /** ms, once a minute. */

@@ -13,6 +13,8 @@ export type MysqlReply =
 /** A pool's connection in the callback form, below either of the two. */
 export interface CoreConnection {
   query(options: object, done: (error: Error | null, reply: MysqlReply) => void): unknown;
+  /** The same by a statement that the session keeps prepared. */
+  execute(options: object, done: (error: Error | null, reply: MysqlReply) => void): unknown;
   release(): void;
   destroy(): void;
   on(event: 'error' | 'end', listener: (error?: unknown) => void): unknown;

@@ -1,6 +1,7 @@
 import { LockUnavailableError } from '../../errors/index.js';
 import type { SqlConnection, SqlResult } from '../sql/sql.connection.js';
 import type { CoreConnection, MysqlReply } from './mysql.client.js';
+import { isNotPrepared } from './mysql.errors.js';
 
 // Whatever the pool was configured with: the store reads plain rows with plain numbers.
 const PLAIN = {
@@ -29,6 +30,8 @@ export class MysqlConnection implements SqlConnection {
     private readonly address: string,
     /** Whether every statement has to stand by itself, outside of any transaction. */
     private readonly autocommit: boolean,
+    /** Statements that sessions keep prepared. Emptied for good where the server keeps none. */
+    private readonly prepared: Set<string>,
   ) {
     this.#hear = (error) => this.#ended(error ?? new Error('the server closed the connection'));
     core.on('error', this.#hear);
@@ -45,6 +48,7 @@ export class MysqlConnection implements SqlConnection {
         reject(this.#gone());
         return;
       }
+      let timer: NodeJS.Timeout | undefined;
       const settle = (): void => {
         clearTimeout(timer);
         this.#pending.delete(fail);
@@ -53,19 +57,15 @@ export class MysqlConnection implements SqlConnection {
         settle();
         reject(error);
       };
-      const timer = Number.isFinite(timeout)
-        ? setTimeout(() => this.#silent(timeout, fail), timeout).unref()
-        : undefined;
       this.#pending.add(fail);
-      this.core.query({ ...PLAIN, sql: text, values: params.map(literal) }, (error, reply) => {
-        if (error) {
-          fail(error);
-          return;
-        }
+      // First of all: the rest is done while the server works.
+      this.#send(text, params.map(literal), (error, reply) => {
         settle();
-        if (this.autocommit && !isCommitted(reply)) reject(this.#notCommitted());
+        if (error) reject(error);
+        else if (this.autocommit && !isCommitted(reply)) reject(this.#notCommitted());
         else resolve(resultOf(reply));
       });
+      if (Number.isFinite(timeout)) timer = setTimeout(() => this.#silent(timeout, fail), timeout).unref();
     });
   }
 
@@ -85,6 +85,22 @@ export class MysqlConnection implements SqlConnection {
     if (open) this.#discard();
     // mysql2 forgets the callbacks of a connection that is destroyed.
     for (const fail of [...this.#pending]) fail(this.#gone());
+  }
+
+  #send(sql: string, values: unknown[], done: (error: Error | null, reply: MysqlReply) => void): void {
+    const options = { ...PLAIN, sql, values };
+    if (!this.prepared.has(sql)) {
+      this.core.query(options, done);
+      return;
+    }
+    this.core.execute(options, (error, reply) => {
+      if (!isNotPrepared(error)) {
+        done(error, reply);
+        return;
+      }
+      this.prepared.clear();
+      this.core.query(options, done);
+    });
   }
 
   #silent(timeout: number, fail: (error: unknown) => void): void {

@@ -3,6 +3,7 @@ import type { SqlConnection, SqlPool } from '../sql/sql.connection.js';
 import { corePool, type CoreConnection, type CorePool } from './mysql.client.js';
 import { MysqlConnection } from './mysql.connection.js';
 import { addressOf } from './mysql.address.js';
+import { isMissingTable } from './mysql.errors.js';
 import type { MysqlSettings } from './mysql-store.options.js';
 import { ownPool } from './mysql.own-pool.js';
 
@@ -16,6 +17,11 @@ const CLOSE_TIMEOUT = 1_000;
 /** Takes sessions out of a pool of mysql2. */
 export class MysqlDriver implements SqlPool {
   readonly address: string;
+  /** Statements that are worth the preparation: those of each lock. Lists of any length are not. */
+  readonly prepared = new Set<string>();
+  /** What is sent first on each connection. */
+  greeting: readonly string[] = [];
+  readonly #greeted = new WeakSet<CoreConnection>();
   readonly #owned: boolean;
   #pool: CorePool | undefined;
   #making: Promise<CorePool> | undefined;
@@ -66,9 +72,25 @@ export class MysqlDriver implements SqlPool {
         if (error) reject(error);
         // Nobody waits for it any more.
         else if (late) connection.release();
-        else resolve(new MysqlConnection(connection, this.address, this.settings.mode === 'table'));
+        else resolve(this.#greet(connection, timeout));
       });
     });
+  }
+
+  async #greet(core: CoreConnection, timeout: number): Promise<MysqlConnection> {
+    const connection = new MysqlConnection(core, this.address, this.settings.mode === 'table', this.prepared);
+    if (this.#greeted.has(core)) return connection;
+    try {
+      for (const text of this.greeting) await connection.query(text, [], timeout);
+    } catch (error) {
+      // Whoever makes the tables sends it as well.
+      if (!isMissingTable(error)) {
+        connection.release();
+        throw error;
+      }
+    }
+    this.#greeted.add(core);
+    return connection;
   }
 
   #make(): Promise<CorePool> {

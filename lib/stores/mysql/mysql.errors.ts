@@ -25,6 +25,11 @@ export function isMissingTable(error: unknown): boolean {
   return errorNumber(error) === 1146;
 }
 
+/** The server keeps no more prepared statements (`max_prepared_stmt_count`), or a proxy knows of none. Nothing was carried out. */
+export function isNotPrepared(error: unknown): boolean {
+  return [1461, 1295, 1243].includes(errorNumber(error));
+}
+
 /** The server shuts down, or somebody has killed the session. */
 const ENDED = new Set([1053, 1079, 1927, 3168]);
 

@@ -2,6 +2,7 @@ import { LockOptionsError } from '../../errors/index.js';
 import { show } from '../../options/duration.js';
 import { lockTables, type LockTables } from '../sql/table-names.js';
 import { MYSQL_MODES, type MysqlMode } from './mysql.modes.js';
+import { catchUp } from './catch-up.js';
 
 export interface MysqlSchemaOptions {
   /** The store's `mode` option. @default 'table' */
@@ -53,15 +54,18 @@ export function holdName({ lock }: LockTables): string {
 const INNODB = 'ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4';
 const OWNER = 'owner CHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL';
 
-function tableSchema({ lock, waiter, waiterIndex, fence }: LockTables): string[] {
+function tableSchema(names: LockTables): string[] {
+  const { lock, waiter, waiterIndex, fence } = names;
   return [
     `CREATE TABLE IF NOT EXISTS \`${lock}\` (
   id BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the key',
+  fence BIGINT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'fencing token',
   lock_key VARCHAR(1000) NOT NULL COMMENT 'the key, for people to read',
   ${OWNER},
   label VARCHAR(255) NOT NULL,
   acquired_at DATETIME(6) NOT NULL COMMENT 'UTC',
-  expires_at DATETIME(6) NOT NULL COMMENT 'UTC'
+  expires_at DATETIME(6) NOT NULL COMMENT 'UTC',
+  KEY (fence)
 ) ${INNODB}`,
     `CREATE TABLE IF NOT EXISTS \`${waiter}\` (
   ticket BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -71,9 +75,10 @@ function tableSchema({ lock, waiter, waiterIndex, fence }: LockTables): string[]
   KEY \`${waiterIndex}\` (id, ticket)
 ) ${INNODB}`,
     `CREATE TABLE IF NOT EXISTS \`${fence}\` (
-  id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
-  last BIGINT UNSIGNED NOT NULL
+  id TINYINT UNSIGNED NOT NULL PRIMARY KEY COMMENT 'one row, which claims lock in turn'
 ) ${INNODB}`,
+    `INSERT IGNORE INTO \`${fence}\` (id) VALUES (1)`,
+    ...catchUp(names),
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { LockStore } from '../../contract/index.js';
 import { SessionStore } from '../sql/session/session.store.js';
 import { TableStore } from '../sql/table/table.store.js';
+import { catchUp } from './catch-up.js';
 import { MysqlDriver } from './mysql.driver.js';
 import { readMysqlOptions, type MysqlStoreOptions } from './mysql-store.options.js';
 import { NamedDialect } from './named.dialect.js';
@@ -19,11 +20,13 @@ export function mysqlStore(options: MysqlStoreOptions): LockStore {
   const { mode, tables, keepAlive, createTable } = settings;
   const sessions = { address, keepAlive, createTable };
   switch (mode) {
-    case 'table':
-      return new TableStore(mysqlTable(tables, address), driver, {
-        ...settings,
-        fastPollInterval: settings.pollInterval,
-      });
+    case 'table': {
+      const dialect = mysqlTable(tables, address);
+      const { claim, release } = dialect.statements;
+      for (const { text } of [claim, release]) driver.prepared.add(text);
+      driver.greeting = catchUp(tables);
+      return new TableStore(dialect, driver, { ...settings, fastPollInterval: settings.pollInterval });
+    }
     case 'row':
       return new SessionStore(new RowDialect(tables, sessions), driver, settings);
     case 'named':

@@ -8,7 +8,7 @@ import { errorNumber } from './mysql.errors.js';
 import { rowName } from './mysql.schema.js';
 import { enterSession, kill, type ServerSession } from './server-session.js';
 import { SessionModes, type SessionModeOptions } from './session-modes.js';
-import { NOW } from './table.sql.js';
+import { NOW } from './mysql.time.js';
 
 /** How MySQL and MariaDB, in this order, say that NOWAIT would have to wait. */
 const BUSY = new Set([3572, 1205]);

@@ -34,7 +34,7 @@ export abstract class SessionModes implements SessionDialect {
     // InnoDB may let those through first for whom most others wait, and GET_LOCK() promises no order.
     fifo: false,
     reach: 'network',
-    expiry: 'session',
+    expiry: 'connection',
     wakeUp: 'push',
   };
 

@@ -2,7 +2,8 @@ import type { LockTables } from '../sql/table-names.js';
 import type { Lease, RunSql, TableDialect } from '../sql/table/table.dialect.js';
 import { isConflict, isMissingTable, unavailable } from './mysql.errors.js';
 import { schemaOf } from './mysql.schema.js';
-import { marks, NOW, tableStatements, WON } from './table.sql.js';
+import { NOW } from './mysql.time.js';
+import { marks, tableStatements } from './table.sql.js';
 
 /** @param address where the server is, for messages */
 export function mysqlTable(names: LockTables, address: string): TableDialect {
@@ -20,7 +21,7 @@ export function mysqlTable(names: LockTables, address: string): TableDialect {
     schema: schemaOf('table', names),
     statements: tableStatements(names),
     claimDequeues: false,
-    readClaim: ({ insertId }) => ({ won: insertId === WON }),
+    readClaim: ({ insertId }) => (insertId === 0n ? undefined : insertId),
     wasLive: ({ changes }) => changes > 0,
     renew: (run, leases) => renew(names.lock, run, leases),
     isConflict,

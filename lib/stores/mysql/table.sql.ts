@@ -1,16 +1,8 @@
 import { statement, type Statement } from '../sql/statement.js';
 import type { LockTables } from '../sql/table-names.js';
 import type { TableStatements } from '../sql/table/table.dialect.js';
+import { milliseconds, NOW } from './mysql.time.js';
 
-// One moment for the whole of a statement, and without a time zone's doubled hour. A statement that had to wait for a row
-// goes by the time at which it began: it takes nothing over too early, and no lease of its ends later for it.
-export const NOW = 'UTC_TIMESTAMP(6)';
-
-const MICROSECONDS = (from: string, to: string): string => `TIMESTAMPDIFF(MICROSECOND, ${from}, ${to})`;
-/** Whole milliseconds between two moments. A division would come as text. */
-export const milliseconds = (from: string, to: string): string => `${MICROSECONDS(from, to)} DIV 1000`;
-/** µs since 1970. */
-export const CLOCK = MICROSECONDS(`TIMESTAMP'1970-01-01 00:00:00'`, NOW);
 /** Text that came as bytes, cut to what a column holds. */
 export const text = (parameter: string, length: number): string =>
   `LEFT(CONVERT(@${parameter} USING utf8mb4), ${length})`;
@@ -20,25 +12,17 @@ const sql = (source: string): Statement => statement('question', source);
 /** As many question marks as there are values. */
 export const marks = (values: readonly unknown[]): string => values.map(() => '?').join(', ');
 
-/** What `LAST_INSERT_ID()` gives for a claim: the number of changed rows depends on flags of the connection. */
-export const WON = 1n;
-const LOST = 2n;
-
 /** The statements of {@link TableStatements} in what MySQL 8 and MariaDB 10.11 have in common. */
-export function tableStatements({ lock, waiter, fence }: LockTables): TableStatements {
+export function tableStatements(names: LockTables): TableStatements {
+  const { lock, waiter, fence } = names;
   const dequeue = sql(`DELETE FROM \`${waiter}\` WHERE owner = @owner`);
   const remove = sql(`DELETE FROM \`${lock}\` WHERE id = @id AND owner = @owner`);
   const ownTicket = `(SELECT own.ticket FROM \`${waiter}\` AS own WHERE own.owner = @owner)`;
   // Whoever has no ticket stands behind all that there are.
   const aheadOfOwn = `queued.ticket < COALESCE(${ownTicket}, 18446744073709551615)`;
   return {
-    claim: claim({ lock, waiter }, 'queued.owner <> @owner'),
-    claimInTurn: claim({ lock, waiter }, aheadOfOwn),
-
-    // A hybrid clock: larger than the last one, also after the table was lost or the server's last commits were.
-    fence: sql(`
-      INSERT INTO \`${fence}\` (id, last) VALUES (1, LAST_INSERT_ID(${CLOCK}))
-      ON DUPLICATE KEY UPDATE last = LAST_INSERT_ID(GREATEST(last + 1, ${CLOCK}))`),
+    claim: claim(names, 'queued.owner <> @owner'),
+    claimInTurn: claim(names, aheadOfOwn),
 
     look: sql(`
       SELECT held.owner, held.label, ${milliseconds(NOW, 'held.expires_at')} AS remaining, (
@@ -48,8 +32,8 @@ export function tableStatements({ lock, waiter, fence }: LockTables): TableState
         SELECT ${milliseconds(NOW, 'mine.expires_at')} FROM \`${waiter}\` AS mine
         WHERE mine.owner = @owner AND mine.expires_at > ${NOW}
       ) AS ticket
-      FROM (SELECT 1 AS one) AS single
-      LEFT JOIN \`${lock}\` AS held ON held.id = @id AND held.expires_at > ${NOW}`),
+      FROM \`${fence}\` AS turn LEFT JOIN \`${lock}\` AS held ON held.id = @id AND held.expires_at > ${NOW}
+      WHERE turn.id = 1`),
 
     enqueue: sql(`
       INSERT INTO \`${waiter}\` (id, owner, expires_at) VALUES (@id, @owner, ${NOW} + INTERVAL @life * 1000 MICROSECOND)
@@ -63,7 +47,7 @@ export function tableStatements({ lock, waiter, fence }: LockTables): TableState
     abandon: [dequeue, remove],
 
     inspect: sql(`
-      SELECT held.owner, held.label, ${milliseconds('held.acquired_at', NOW)} AS age,
+      SELECT held.owner, held.label, held.fence, ${milliseconds('held.acquired_at', NOW)} AS age,
         ${milliseconds(NOW, 'held.expires_at')} AS remaining, (
           SELECT COUNT(*) FROM \`${waiter}\` AS queued WHERE queued.id = @id AND queued.expires_at > ${NOW}
         ) AS waiters
@@ -75,31 +59,32 @@ export function tableStatements({ lock, waiter, fence }: LockTables): TableState
 }
 
 /**
- * Inserts the row, or takes over one that has expired or is the owner's own, unless a ticket is in the way.
+ * Inserts the row, or takes over one that has expired, unless a ticket is in the way. Gives the token as the statement's insert id,
+ * or 0; to an owner who has the row already, the token that it was given.
+ *
+ * The token is drawn before the row is won, and a later holder's might be given out before it arrives: so the one row of `fence`, which
+ * is read first, stays locked until the statement is committed, and claims draw and win one after the other whatever the server's
+ * `innodb_autoinc_lock_mode`. Who finds the key taken has drawn in vain.
  *
  * Assignments are carried out from the left to the right and see what those before them have done, except in MariaDB's mode
  * SIMULTANEOUS_ASSIGNMENT: the condition comes out the same either way, since what it goes by is assigned last, and
  * an owner that has just been assigned counts as the owner's own.
  */
-function claim({ lock, waiter }: Pick<LockTables, 'lock' | 'waiter'>, inTheWay: string): Statement {
-  const free = `(expires_at <= ${NOW} OR owner = @owner)`;
-  // Written out twice, since the two servers have no name in common for what was to be inserted.
-  const columns = {
-    lock_key: text('key', 1_000),
-    label: text('label', 255),
-    owner: '@owner',
-    expires_at: `${NOW} + INTERVAL @ttl * 1000 MICROSECOND`,
-  };
-  const takeOver = Object.entries(columns).map(([column, value]) => `${column} = IF(${free}, ${value}, ${column})`);
+function claim({ lock, waiter, fence }: LockTables, inTheWay: string): Statement {
+  const expired = `expires_at <= ${NOW}`;
+  const takeOver = ['acquired_at', 'label', 'owner', 'expires_at'].map(
+    (column) => `${column} = IF(${expired} OR owner = VALUES(owner), VALUES(${column}), ${column})`,
+  );
   return sql(`
-    INSERT INTO \`${lock}\` (id, acquired_at, ${Object.keys(columns).join(', ')})
-    SELECT @id, ${NOW} + INTERVAL LAST_INSERT_ID(${WON}) - ${WON} MICROSECOND, ${Object.values(columns).join(', ')}
-    FROM DUAL
-    WHERE NOT EXISTS (
+    INSERT INTO \`${lock}\` (id, lock_key, label, owner, acquired_at, expires_at)
+    SELECT @id, ${text('key', 1_000)}, ${text('label', 255)}, @owner, ${NOW}, ${NOW} + INTERVAL @ttl * 1000 MICROSECOND
+    FROM \`${fence}\` AS turn
+    WHERE turn.id = 1 AND NOT EXISTS (
       SELECT 1 FROM \`${waiter}\` AS queued
       WHERE queued.id = @id AND queued.expires_at > ${NOW} AND ${inTheWay}
     )
+    FOR UPDATE
     ON DUPLICATE KEY UPDATE
-      acquired_at = IF(LAST_INSERT_ID(IF(${free}, ${WON}, ${LOST})) = ${WON}, ${NOW}, acquired_at),
+      fence = GREATEST(fence, LAST_INSERT_ID(IF(${expired}, VALUES(fence), IF(owner = VALUES(owner), fence, 0)))),
       ${takeOver.join(', ')}`);
 }

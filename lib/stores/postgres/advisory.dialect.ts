@@ -2,63 +2,61 @@ import type { StoreInspection } from '../../contract/index.js';
 import { keyHash } from '../sql/key-hash.js';
 import type { AskSession, SessionClaim } from '../sql/session/session.dialect.js';
 import type { SqlResult } from '../sql/sql.connection.js';
-import { ADVISORY_LOCKS, firstTag, ownerTags, readOwner, spellOwner, takeTags } from './owner-tags.js';
 import type { PostgresSettings } from './postgres.options.js';
 import { PostgresSessionDialect } from './session.dialect.js';
-
-const UNTAG = [2, 3, 4, 5].map((at) => `pg_advisory_unlock_shared($${at}::bigint)`).join(', ');
+import { readHolder } from './session-label.js';
 
 // A bigint key stands in pg_locks as two halves.
-const SAME_KEY = '((class << 32) | object) = $1::bigint';
+const ONE_KEY = `
+  SELECT pid, granted FROM pg_locks
+  WHERE locktype = 'advisory' AND objsubid = 1 AND ((classid::bigint << 32) | objid::bigint) = $1::bigint
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`;
+
+const UNLOCK = 'SELECT pg_advisory_unlock($1::bigint) AS unlocked';
 
 /** `pg_advisory_lock`: session-level locks on 64 bits of the SHA-256 of the key. */
 export class AdvisoryDialect extends PostgresSessionDialect {
   readonly shares = true;
   readonly #try: string;
   readonly #lock: string;
-  readonly #unlock = `SELECT pg_advisory_unlock($1::bigint) AS unlocked, ${UNTAG}`;
 
   constructor(settings: PostgresSettings) {
     super(settings);
     // CASE is what PostgreSQL promises to evaluate in order: the token is drawn when the lock is held.
-    const won = `CASE WHEN (${takeTags('')}) IS NOT NULL THEN nextval('${this.names.fence}') END`;
-    this.#try = `SELECT CASE WHEN pg_try_advisory_lock($1::bigint) THEN ${won} END AS fence`;
-    this.#lock = `SELECT CASE WHEN pg_advisory_lock($1::bigint)::text IS NOT NULL THEN ${won} END AS fence`;
+    const drawn = `THEN nextval('${this.names.fence}') END AS fence`;
+    this.#try = `SELECT CASE WHEN pg_try_advisory_lock($1::bigint) ${drawn}`;
+    this.#lock = `SELECT CASE WHEN pg_advisory_lock($1::bigint)::text IS NOT NULL ${drawn}`;
   }
 
   lockName(key: string): string {
     return String(advisoryKey(key));
   }
 
-  async tryLock(ask: AskSession, claim: SessionClaim): Promise<bigint | undefined> {
-    return readFence(await ask(this.#try, params(claim)));
+  async tryLock(ask: AskSession, { key }: SessionClaim): Promise<bigint | undefined> {
+    return readFence(await ask(this.#try, [this.lockName(key)]));
   }
 
-  async lock(ask: AskSession, claim: SessionClaim): Promise<bigint | undefined> {
-    return readFence(await ask(this.#lock, params(claim), Infinity));
+  async lock(ask: AskSession, { key }: SessionClaim): Promise<bigint | undefined> {
+    return readFence(await ask(this.#lock, [this.lockName(key)], Infinity));
   }
 
-  async unlock(ask: AskSession, claim: SessionClaim): Promise<boolean> {
-    const { rows } = await ask(this.#unlock, params(claim));
+  async unlock(ask: AskSession, { key }: SessionClaim): Promise<boolean> {
+    const { rows } = await ask(UNLOCK, [this.lockName(key)]);
     return rows[0]?.['unlocked'] === true;
   }
 
   async inspect(ask: AskSession, key: string): Promise<StoreInspection | undefined> {
     const { rows } = await ask(
-      `WITH locks AS MATERIALIZED (${ADVISORY_LOCKS})
-      SELECT pid, ${spellOwner('locks', 'held.pid')} AS owner,
-        (SELECT count(*)::int FROM locks WHERE ${SAME_KEY} AND NOT granted) AS waiters
-      FROM locks AS held WHERE ${SAME_KEY} AND granted LIMIT 1`,
-      [String(advisoryKey(key)), firstTag(key)],
+      `WITH locks AS MATERIALIZED (${ONE_KEY})
+      SELECT pid, application_name AS name, (SELECT count(*)::int FROM locks WHERE NOT granted) AS waiters
+      FROM locks LEFT JOIN pg_stat_activity USING (pid) WHERE granted LIMIT 1`,
+      [this.lockName(key)],
     );
-    const row = rows[0];
-    return row && { owner: readOwner(row['owner'], row['pid']), waiters: Number(row['waiters']) };
+    return rows[0] && readHolder(rows[0]);
   }
 
   protected async holder(ask: AskSession, key: string): Promise<number | undefined> {
-    const { rows } = await ask(`SELECT pid FROM (${ADVISORY_LOCKS}) AS locks WHERE ${SAME_KEY} AND granted LIMIT 1`, [
-      String(advisoryKey(key)),
-    ]);
+    const { rows } = await ask(`SELECT pid FROM (${ONE_KEY}) AS locks WHERE granted LIMIT 1`, [this.lockName(key)]);
     return rows[0] && Number(rows[0]['pid']);
   }
 }
@@ -66,10 +64,6 @@ export class AdvisoryDialect extends PostgresSessionDialect {
 /** The first 64 bits of the SHA-256 of the key's UTF-8, as PostgreSQL's bigint. */
 export function advisoryKey(key: string): bigint {
   return keyHash(key).readBigInt64BE(0);
-}
-
-function params({ key, owner }: SessionClaim): unknown[] {
-  return [String(advisoryKey(key)), ...ownerTags(key, owner)];
 }
 
 function readFence({ rows }: SqlResult): bigint | undefined {

@@ -56,31 +56,20 @@ export class PgConnection implements SqlConnection {
         reject(new LockUnavailableError(`the connection to PostgreSQL at ${this.address} has ended`));
         return;
       }
-      const timer =
-        timeout === Infinity
-          ? undefined
-          : systemClock.after(timeout, () => {
-              // After a blocked event loop the answer may have arrived long ago: it is heard first.
-              setImmediate(() => setImmediate(() => this.#timedOut(timeout)));
-            });
-      const settle = (): void => {
+      // First of all: the rest is done while the server works.
+      const sent = this.#send(text, params as unknown[]);
+      const fail = (cause: unknown): void => {
         timer?.cancel();
         this.#failPending = undefined;
-      };
-      this.#failPending = (cause) => {
-        settle();
         reject(cause);
       };
-      this.#send(text, params as unknown[]).then(
-        ({ rows, rowCount }) => {
-          settle();
-          resolve({ rows: rows as SqlResult['rows'], changes: rowCount ?? 0 });
-        },
-        (error: unknown) => {
-          settle();
-          reject(error);
-        },
-      );
+      const timer = timeout === Infinity ? undefined : systemClock.after(timeout, () => this.#silent(timeout, fail));
+      this.#failPending = fail;
+      sent.then(({ rows, rowCount }) => {
+        timer?.cancel();
+        this.#failPending = undefined;
+        resolve({ rows: rows as SqlResult['rows'], changes: rowCount ?? 0 });
+      }, fail);
     });
   }
 
@@ -95,22 +84,25 @@ export class PgConnection implements SqlConnection {
     this.#destroy(new Error('the connection was given up'));
   }
 
-  async #send(text: string, values: unknown[]): Promise<PgResult> {
+  #send(text: string, values: unknown[]): Promise<PgResult> {
     if (!this.preparing.on || values.length === 0) return this.client.query({ text, values });
-    try {
-      return await this.client.query({ text, values, name: nameOf(text) });
-    } catch (error) {
+    return this.client.query({ text, values, name: nameOf(text) }).catch((error: unknown) => {
       if (!isNotPrepared(error)) throw error;
       // A pooler of transactions lies between: the statement was refused before it ran.
       this.preparing.on = false;
       return this.client.query({ text, values });
-    }
+    });
   }
 
-  #timedOut(timeout: number): void {
-    if (!this.#failPending) return;
-    this.#destroy(
-      new LockUnavailableError(`PostgreSQL at ${this.address} did not answer within ${Math.round(timeout)} ms`),
+  #silent(timeout: number, fail: (cause: unknown) => void): void {
+    // After a blocked event loop the answer may have arrived long ago: it is heard first.
+    setImmediate(() =>
+      setImmediate(() => {
+        if (this.#failPending !== fail) return;
+        this.#destroy(
+          new LockUnavailableError(`PostgreSQL at ${this.address} did not answer within ${Math.round(timeout)} ms`),
+        );
+      }),
     );
   }
 

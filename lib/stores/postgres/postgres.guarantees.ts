@@ -14,7 +14,7 @@ const COMMON = {
 export const GUARANTEES: Readonly<Record<PostgresMode, StoreGuarantees>> = {
   table: Object.freeze({ ...COMMON, fifo: true, expiry: 'lease' }),
   // Whoever waits for a row that is removed meanwhile starts over.
-  row: Object.freeze({ ...COMMON, fifo: false, expiry: 'session' }),
+  row: Object.freeze({ ...COMMON, fifo: false, expiry: 'connection' }),
   // The server's own queue: a lock that is given back goes to the first of it, and a try never overtakes it.
-  advisory: Object.freeze({ ...COMMON, fifo: true, expiry: 'session' }),
+  advisory: Object.freeze({ ...COMMON, fifo: true, expiry: 'connection' }),
 };

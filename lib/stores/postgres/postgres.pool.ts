@@ -6,7 +6,8 @@ import { PgConnection, type Preparing } from './postgres.connection.js';
 
 /** Where the sessions come from: a pool of the user's, or one of our own that is made at the first use. */
 export class PgSessions implements SqlPool {
-  #pool: Promise<PgPool> | undefined;
+  #pool: PgPool | undefined;
+  #making: Promise<PgPool> | undefined;
   #closed = false;
   readonly #preparing: Preparing = { on: true };
   /** A pool that ends forgets those who wait for one of its clients. */
@@ -20,19 +21,15 @@ export class PgSessions implements SqlPool {
 
   async connect(timeout: number): Promise<PgConnection> {
     if (this.#closed) throw this.#closedError();
-    this.#pool ??= this.#make().catch((error: unknown) => {
-      this.#pool = undefined;
-      throw error;
-    });
-    const pool = await this.#pool;
+    const pool = this.#pool ?? (await this.#made());
     return new PgConnection(await this.#within(timeout, pool.connect()), this.address, this.#preparing);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     for (const giveUp of this.#waiting) giveUp();
-    const pool = await this.#pool?.catch(() => undefined);
-    this.#pool = undefined;
+    const pool = await this.#making?.catch(() => undefined);
+    this.#making = undefined;
     if (!pool) return;
     pool.removeListener('error', this.#onError);
     if ('pool' in this.source) return;
@@ -41,10 +38,19 @@ export class PgSessions implements SqlPool {
     await (pool as PgPool & { end(): Promise<void> }).end();
   }
 
+  #made(): Promise<PgPool> {
+    this.#making ??= this.#make().catch((error: unknown) => {
+      this.#making = undefined;
+      throw error;
+    });
+    return this.#making;
+  }
+
   async #make(): Promise<PgPool> {
     const pool = 'pool' in this.source ? this.source.pool : await ownPool(this.source.config);
     // The end of an idle session is no reason for the process to end.
     pool.on('error', this.#onError);
+    this.#pool = pool;
     return pool;
   }
 

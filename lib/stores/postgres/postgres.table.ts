@@ -31,13 +31,12 @@ export function tableStatements({ lock, waiter, fence }: LockTables, channel: st
 
   /** Removes a row and wakes the first of the queue; nobody is told while nobody queues. */
   const removal = (condition: string): string => `
-    WITH gone AS (
-      DELETE FROM ${lock} WHERE id = @id AND ${condition} RETURNING expires_at > ${NOW} AS live
-    ), head AS (
-      SELECT queued.owner FROM ${waiter} AS queued
-      WHERE queued.id = @id AND queued.expires_at > ${NOW} ORDER BY queued.ticket LIMIT 1
-    )
-    SELECT live, (SELECT pg_notify('${channel}', owner)::text FROM head) FROM gone`;
+    DELETE FROM ${lock} WHERE id = @id AND ${condition} RETURNING expires_at > ${NOW} AS live, (
+      SELECT pg_notify('${channel}', head.owner)::text FROM (
+        SELECT queued.owner FROM ${waiter} AS queued
+        WHERE queued.id = @id AND queued.expires_at > ${NOW} ORDER BY queued.ticket LIMIT 1
+      ) AS head
+    )`;
 
   const sweep = (table: string, column: string): string => `
     DELETE FROM ${table} WHERE ${column} IN (

@@ -1,9 +1,9 @@
 import type { StoreInspection } from '../../contract/index.js';
 import { keyHash, readableKey } from '../sql/key-hash.js';
 import type { AskSession, SessionClaim } from '../sql/session/session.dialect.js';
-import { ADVISORY_LOCKS, firstTag, ownerTags, readOwner, spellOwner, takeTags } from './owner-tags.js';
 import { isLockNotAvailable } from './postgres.errors.js';
 import { PostgresSessionDialect } from './session.dialect.js';
+import { readHolder } from './session-label.js';
 
 // Whoever waits for a locked row waits for the transaction that has it.
 const WAITERS_FOR_ME = `
@@ -43,8 +43,7 @@ export class RowDialect extends PostgresSessionDialect {
 
   async inspect(ask: AskSession, key: string): Promise<StoreInspection | undefined> {
     const { rows } = await ask(
-      `WITH locks AS MATERIALIZED (${ADVISORY_LOCKS})
-      SELECT held.pid, ${spellOwner('locks', 'held.pid')} AS owner, (
+      `SELECT held.pid, activity.application_name AS name, (
         SELECT count(*)::int FROM pg_locks AS waits WHERE NOT waits.granted AND (
           waits.locktype = 'transactionid' AND waits.transactionid = held.transactionid
           OR waits.locktype = 'tuple' AND waits.relation = '${this.names.row}'::regclass
@@ -53,11 +52,11 @@ export class RowDialect extends PostgresSessionDialect {
       ) AS waiters
       FROM ${this.names.row} AS row
       JOIN pg_locks AS held ON held.locktype = 'transactionid' AND held.granted AND held.transactionid = row.xmax
+      LEFT JOIN pg_stat_activity AS activity ON activity.pid = held.pid
       WHERE row.id = $1 LIMIT 1`,
-      [keyHash(key), firstTag(key)],
+      [keyHash(key)],
     );
-    const found = rows[0];
-    return found && { owner: readOwner(found['owner'], found['pid']), waiters: Number(found['waiters']) };
+    return rows[0] && readHolder(rows[0]);
   }
 
   /** Rows that crashed holders left: whatever is not locked belongs to nobody. */
@@ -78,7 +77,7 @@ export class RowDialect extends PostgresSessionDialect {
 
   async #take(
     ask: AskSession,
-    { key, owner }: SessionClaim,
+    { key }: SessionClaim,
     wait: 'NOWAIT' | '',
     timeout: number | undefined,
   ): Promise<bigint | undefined> {
@@ -91,8 +90,8 @@ export class RowDialect extends PostgresSessionDialect {
         // The token is drawn from what the CTE gives, which is a row that is locked.
         const { rows } = await ask(
           `WITH mine AS MATERIALIZED (SELECT id FROM ${row} WHERE id = $1 FOR UPDATE ${wait})
-          SELECT CASE WHEN (${takeTags('xact_')}) IS NOT NULL THEN nextval('${fence}') END AS fence FROM mine`,
-          [id, ...ownerTags(key, owner)],
+          SELECT nextval('${fence}') AS fence FROM mine`,
+          [id],
           timeout,
         );
         if (rows[0]) return BigInt(rows[0]['fence'] as string);

@@ -1,4 +1,5 @@
 import type { AskSession } from '../sql/session/session.dialect.js';
+import { LABEL_SETTING } from './session-label.js';
 
 /** What a session is known by, and how it was before it became ours. */
 export interface SessionId {
@@ -21,7 +22,7 @@ const START = 'extract(epoch FROM backend_start)::text';
 
 /** Takes every limit off a session, and has the server look whether its client is still there while it waits (14 and later). */
 export async function takeLimitsOff(ask: AskSession): Promise<SessionId> {
-  const names = [...OFF, CHECK];
+  const names = [...OFF, CHECK, LABEL_SETTING];
   const { rows } = await ask(
     `SELECT pid, ${START} AS start, ARRAY(SELECT current_setting(name, true) FROM unnest($1::text[]) AS name) AS before
     FROM pg_stat_activity WHERE pid = pg_backend_pid()`,
@@ -40,7 +41,7 @@ export async function takeLimitsOff(ask: AskSession): Promise<SessionId> {
   return { pid: row.pid, start: row.start, before };
 }
 
-export async function restoreLimits(ask: AskSession, { before }: SessionId): Promise<void> {
+export async function restoreSettings(ask: AskSession, { before }: SessionId): Promise<void> {
   await set(ask, before);
 }
 

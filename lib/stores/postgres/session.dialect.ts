@@ -8,7 +8,8 @@ import { endedByServer, toLockError } from './postgres.errors.js';
 import { GUARANTEES } from './postgres.guarantees.js';
 import type { PostgresSettings } from './postgres.options.js';
 import { qualified, schemaOf } from './postgres.schema.js';
-import { restoreLimits, takeLimitsOff, terminateSession, waitsForLock, type SessionId } from './session-settings.js';
+import { setLabel } from './session-label.js';
+import { restoreSettings, takeLimitsOff, terminateSession, waitsForLock, type SessionId } from './session-settings.js';
 
 /** What row locks and advisory locks of PostgreSQL have in common. */
 export abstract class PostgresSessionDialect implements SessionDialect {
@@ -44,7 +45,11 @@ export abstract class PostgresSessionDialect implements SessionDialect {
   }
 
   restore(ask: AskSession, id: SessionId): Promise<void> {
-    return restoreLimits(ask, id);
+    return restoreSettings(ask, id);
+  }
+
+  introduce(ask: AskSession, label: string): Promise<void> {
+    return setLabel(ask, label);
   }
 
   terminate(ask: AskSession, id: SessionId): Promise<void> {

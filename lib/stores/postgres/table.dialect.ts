@@ -26,9 +26,8 @@ export class PostgresTableDialect implements TableDialect {
     this.#renewal = renewal(names);
   }
 
-  readClaim({ rows }: SqlResult): { won: boolean; fence?: bigint } {
-    const [row] = rows;
-    return row === undefined ? { won: false } : { won: true, fence: BigInt(row['fence'] as string) };
+  readClaim({ rows }: SqlResult): bigint | undefined {
+    return rows[0] && BigInt(rows[0]['fence'] as string);
   }
 
   wasLive({ rows }: SqlResult): boolean {

@@ -9,7 +9,7 @@ export interface LockTables {
   readonly waiter: string;
   /** The index over the queue. */
   readonly waiterIndex: string;
-  /** The last fencing token. */
+  /** Where fencing tokens come from, or what keeps them in order. */
   readonly fence: string;
   /** The rows that row locks are taken on. */
   readonly row: string;

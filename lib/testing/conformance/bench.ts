@@ -27,6 +27,11 @@ export class Bench {
     return this.ms(2_000);
   }
 
+  /** In ms: a short lease, or a session's time. */
+  get lease(): number {
+    return this.options.sessionTime ?? this.ms(1_000);
+  }
+
   ms(duration: number): number {
     return duration * this.timeScale;
   }

@@ -17,4 +17,9 @@ export interface StoreConformance {
    * one whose leases are whole seconds of at least two. Default 1.
    */
   readonly timeScale?: number;
+  /**
+   * How long a session lives that is not heard of, in ms, where the store's locks live in sessions: as short as the backend lets
+   * it be. Default 1000.
+   */
+  readonly sessionTime?: number;
 }

@@ -54,7 +54,7 @@ export function engineSeveralKeys(suite: ConformanceSuite): void {
       );
       assert.equal(await store.inspect(keys[0]), undefined);
       // Locks that share a session are lost with it, each by itself.
-      const most = suite.guarantees.expiry === 'session' ? keys.length : 1;
+      const most = suite.guarantees.expiry === 'lease' ? 1 : keys.length;
       assert.ok(process.lost.length >= 1 && process.lost.length <= most, `${process.lost.length} losses`);
     });
 

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { assertHolder } from './assert-holder.js';
 import type { ConformanceSuite } from './conformance.suite.js';
 
 export function inspection(suite: ConformanceSuite): void {
@@ -24,9 +25,7 @@ export function inspection(suite: ConformanceSuite): void {
       const hold = await bench.take(a, key, { ttl, label: 'hôst:17 🔑' });
       await bench.sleep(50);
       const seen = await b.inspect(key);
-      assert.ok(seen);
-      assert.equal(seen.owner, hold.owner);
-      assert.equal(seen.label ?? 'hôst:17 🔑', 'hôst:17 🔑');
+      assertHolder(seen, hold.owner, 'hôst:17 🔑');
       assert.equal(seen.fence ?? hold.fence, hold.fence);
       const { age = bench.ms(50), remaining = ttl / 2, waiters = 0 } = seen;
       assert.ok(age >= bench.ms(25) && age < bench.ms(5_000), `age ${age}`);

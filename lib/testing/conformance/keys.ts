@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { StoreHold } from '../../contract/index.js';
+import { assertHolder } from './assert-holder.js';
 import type { ConformanceSuite } from './conformance.suite.js';
 
 const LONG = 'long/'.repeat(2_048);
@@ -41,14 +42,14 @@ export function keys(suite: ConformanceSuite): void {
         const holds: StoreHold[] = [];
         for (const key of texts) holds.push(await bench.take(a, key));
         for (const { key, owner } of holds) {
-          assert.equal((await b.inspect(key))?.owner, owner);
+          assertHolder(await b.inspect(key), owner);
           assert.equal(await bench.attempt(b, key), undefined);
         }
         for (const [index, hold] of holds.entries()) {
           const outcomes = await a.renew?.([{ hold, ttl: bench.ms(10_000) }]);
           assert.deepEqual(outcomes ?? ['renewed'], ['renewed']);
           assert.equal(await hold.release(), true);
-          for (const later of holds.slice(index + 1)) assert.equal((await b.inspect(later.key))?.owner, later.owner);
+          for (const later of holds.slice(index + 1)) assertHolder(await b.inspect(later.key), later.owner);
         }
       });
     }

@@ -9,7 +9,7 @@ const OUTAGES = [
 ] as const satisfies readonly (readonly [keyof ConformanceHooks, string])[];
 
 export function outages(suite: ConformanceSuite): void {
-  const lease = suite.guarantees.expiry === 'lease';
+  const outlivesConnections = suite.guarantees.expiry !== 'connection';
   suite.group('outages', () => {
     for (const [fault, name] of OUTAGES) {
       suite.faultTest(
@@ -51,15 +51,15 @@ export function outages(suite: ConformanceSuite): void {
             'the store to recover',
             10_000,
           );
-          // A lock that lives as long as its session ends with it, and nobody keeps it from the next.
-          const survives = lease || fault === 'pauseServer';
+          // A lock that lives as long as its connection ends with it, and nobody keeps it from the next.
+          const survives = outlivesConnections || fault === 'pauseServer';
           const taken = async (): Promise<boolean> => (await bench.isTaken(store, key)) === survives;
           await bench.eventually(taken, survives ? 'the lock to stand' : 'the lock to be free');
           assert.equal(await hold.release(), survives);
 
           function abandoning(): [string, () => Promise<unknown>][] {
-            // A session store knows of an owner that has never asked without asking the server.
-            return lease ? [['abandon()', () => store.abandon(bench.key(), ownerToken())]] : [];
+            // Who has never asked on a connection has nothing there, and that is known without asking the server.
+            return outlivesConnections ? [['abandon()', () => store.abandon(bench.key(), ownerToken())]] : [];
           }
         },
       );

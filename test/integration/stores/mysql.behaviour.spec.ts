@@ -1,16 +1,18 @@
 import { fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import callbackMysql from 'mysql2';
 import mysql, { type Connection, type Pool } from 'mysql2/promise';
-import type { LockStore } from '../../../lib/contract/index.js';
+import type { LockStore, StoreHold } from '../../../lib/contract/index.js';
 import { LockEngine } from '../../../lib/engine/lock.engine.js';
 import { mysqlSchema, mysqlStore, type MysqlMode, type MysqlStoreOptions } from '../../../lib/stores/mysql/index.js';
 import { unavailable } from '../../../lib/stores/mysql/mysql.errors.js';
 import { EngineProcess } from '../../../lib/testing/conformance/engine-process.js';
 import { MariadbBackend } from '../../support/mariadb-backend.js';
+import { MariadbServer } from '../../support/mariadb-server.js';
 import { newOwner, request, take, until } from '../../support/redis-requests.js';
 
 const MODES: readonly MysqlMode[] = ['table', 'row', 'named'];
@@ -71,6 +73,23 @@ async function sessions(): Promise<number[]> {
 
 async function killAll(): Promise<void> {
   for (const id of await sessions()) await admin.query(`KILL ${id}`).catch(() => undefined);
+}
+
+/** A session in the middle of a transaction that the server had rather not undo. */
+async function outsider(): Promise<Connection> {
+  const other = await mysql.createConnection(backend.directUrl);
+  ends.push(() => other.end());
+  await other.query('CREATE TABLE IF NOT EXISTS heavy (id INT AUTO_INCREMENT PRIMARY KEY, text VARCHAR(10))');
+  await other.query('SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ');
+  await other.query('START TRANSACTION');
+  await other.query(`INSERT INTO heavy (text) VALUES ${Array.from({ length: 100 }, () => "('x')").join(', ')}`);
+  return other;
+}
+
+/** How many the server has ended. */
+async function deadlocks(): Promise<number> {
+  const counter = `SELECT COUNT AS ended FROM information_schema.INNODB_METRICS WHERE NAME = 'lock_deadlocks'`;
+  return Number((await rows(counter))[0]?.['ended']);
 }
 
 async function isFree(store: LockStore): Promise<boolean> {
@@ -338,6 +357,80 @@ describe('mode table', () => {
     const store = await open({ table: 'many_keys' });
     for (let each = 0; each < 200; each += 1) await (await take(store, `many-${each}`)).release();
     expect(await rows('SELECT COUNT(*) AS count FROM many_keys')).toEqual([{ count: 0 }]);
+  });
+
+  it('begins its tokens at the time in µs, and catches up with it on each new connection', async () => {
+    const table = 'catching_up';
+    const store = await open({ table });
+    const micros = (): bigint => BigInt(Date.now() - 10_000) * 1_000n;
+    expect((await take(store, key)).fence! > micros()).toBe(true);
+    // As a replica has it that lacks what came last.
+    await admin.query(`DROP TABLE ${table}`);
+    const [create] = mysqlSchema({ table }).split(';\n');
+    await admin.query(create!);
+    expect((await take(store, 'behind')).fence! < micros()).toBe(true);
+    await killAll();
+    let hold: StoreHold | undefined;
+    await until(async () => (hold = await take(store, 'caught-up').catch(() => undefined)) !== undefined);
+    expect(hold!.fence! > micros()).toBe(true);
+    expect(await rows(`SELECT COUNT(*) AS count FROM ${table} WHERE lock_key = ''`)).toEqual([{ count: 0 }]);
+  });
+
+  it('lets no claim draw a token while one that has drawn before may still win', async () => {
+    // It needs a server with a setting of its own.
+    if (backend.server === undefined) return;
+    const server = await MariadbServer.start({ args: ['--innodb-autoinc-lock-mode=2'] });
+    ends.push(() => server.stop());
+    const stores = await openAll(3, { connection: server.url });
+    const other = await mysql.createConnection(server.url);
+    ends.push(() => other.end());
+    const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
+    // Not in the gap before the other's row, which whoever waits for that row locks as well.
+    const [low, high] = ['one', 'two'].sort((a, b) => Buffer.compare(hash(a), hash(b))) as [string, string];
+    await take(stores[0]!, low);
+    await other.query('START TRANSACTION');
+    await other.query('SELECT 1 FROM distributed_lock WHERE id = ? FOR UPDATE', [hash(low)]);
+    const held = stores[1]!.acquire(request(low));
+    await sleep(100);
+    let drawn = false;
+    const free = stores[2]!.acquire(request(high)).finally(() => (drawn = true));
+    await sleep(200);
+    expect(drawn).toBe(false);
+    await other.query('COMMIT');
+    expect((await held).acquired).toBe(false);
+    expect((await free).acquired).toBe(true);
+  });
+
+  it('says so when the row that claims go by is gone, rather than that the key is taken', async () => {
+    const table = 'no_turn';
+    const store = await open({ table });
+    await admin.query(`DELETE FROM ${table}_fence`);
+    const gone = { code: 'LOCK_UNAVAILABLE', retryable: false, message: expect.stringContaining('lacks the row') };
+    await expect(store.acquire(request(key))).rejects.toMatchObject(gone);
+    await (await take(await open({ table }), key)).release();
+  });
+
+  it('works where the server keeps no prepared statements', async () => {
+    const [{ before }] = (await rows('SELECT @@max_prepared_stmt_count AS `before`')) as [{ before: number }];
+    await admin.query('SET GLOBAL max_prepared_stmt_count = 0');
+    ends.push(() => admin.query(`SET GLOBAL max_prepared_stmt_count = ${before}`));
+    const store = await open({ pool: newPool() });
+    for (let round = 0; round < 2; round += 1) expect(await (await take(store, key)).release()).toBe(true);
+  });
+
+  it('sends a statement again that the server has undone to end a deadlock', async () => {
+    const store = await open({ table: 'deadlocked' });
+    const holds = [await take(store, 'one'), await take(store, 'two')];
+    const [first, second] = (await rows('SELECT id FROM deadlocked ORDER BY id')).map(({ id }) => id);
+    const other = await outsider();
+    const before = await deadlocks();
+    await other.query('UPDATE deadlocked SET expires_at = expires_at WHERE id = ?', [second]);
+    const renewed = store.renew!(holds.map((hold) => ({ hold, ttl: 10_000 })));
+    await sleep(100);
+    await other.query('SELECT 1 FROM deadlocked WHERE id = ? FOR UPDATE', [first]);
+    expect((await deadlocks()) - before).toBe(1);
+    await other.query('COMMIT');
+    expect(await renewed).toEqual(['renewed', 'renewed']);
   });
 
   it('is quick to take what a process of another time zone holds for what it is', async () => {

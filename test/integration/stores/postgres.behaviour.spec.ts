@@ -4,9 +4,11 @@ import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { LockErrorCode } from '../../../lib/errors/index.js';
 import { postgresSchema, postgresStore, type PostgresStoreOptions } from '../../../lib/stores/postgres/index.js';
+import { advisoryKey } from '../../../lib/stores/postgres/advisory.dialect.js';
 import { takeLimitsOff, terminateSession } from '../../../lib/stores/postgres/session-settings.js';
 import { PostgresBackend } from '../../support/postgres-backend.js';
 import { PgBouncer } from '../../support/pgbouncer.js';
+import { take } from '../../support/redis-requests.js';
 import { TestEngine } from '../../support/test-engine.js';
 import { chosenVariants } from '../../support/variants.js';
 import { Fleet, type Turn } from './postgres.fleet.js';
@@ -339,6 +341,84 @@ test('a session that is ended on the server has given up its locks by the time t
     const { rows } = await other.query('SELECT pg_try_advisory_xact_lock(4711) AS free');
     expect(rows).toEqual([{ free: true }]);
   }
+});
+
+describe.each(SESSION_MODES)('%s labels', (mode) => {
+  test('a refused caller and an operator are told who holds the key', async () => {
+    const shared = pool({ application_name: 'shop' });
+    const [a, b] = [await engine({ mode, pool: shared }), await engine({ mode })];
+    const key = newKey();
+    const hold = await a.acquire(key);
+    await expect(b.acquire(key, { wait: 0 })).rejects.toMatchObject({ holder: a.engine.label });
+    await expect(b.acquire(key, { wait: 100 })).rejects.toMatchObject({ holder: a.engine.label });
+    await hold.release();
+    await a.close();
+    const names = await shared.query('SHOW application_name');
+    expect(names.rows).toEqual([{ application_name: 'shop' }]);
+  });
+
+  test('a label of any form is told, as far as 63 bytes reach', async () => {
+    const store = postgresStore({ connection: url, mode });
+    cleanUps.push(() => store.close());
+    await store.open();
+    for (const [label, told] of [
+      ['pod-7:12', 'pod-7:12'],
+      ['100 % gültig 🔑', '100 % gültig 🔑'],
+      ['x'.repeat(100), 'x'.repeat(63)],
+      [`${'x'.repeat(60)}🔑`, 'x'.repeat(60)],
+    ] as const) {
+      const key = newKey();
+      const hold = await take(store, key, { label });
+      expect(await store.inspect(key)).toEqual({ label: told, waiters: 0 });
+      expect(await hold.release()).toBe(true);
+    }
+  });
+});
+
+test('an advisory lock that was taken by other means shows its session', async () => {
+  const store = postgresStore({ connection: url, mode: 'advisory' });
+  cleanUps.push(() => store.close());
+  await store.open();
+  const key = newKey();
+  const other = new pg.Client({ connectionString: url });
+  await other.connect();
+  cleanUps.push(() => other.end());
+  const { rows } = await other.query('SELECT pg_advisory_lock($1), pg_backend_pid() AS pid', [advisoryKey(key)]);
+  const label = `session ${(rows[0] as { pid: number }).pid}`;
+  expect(await store.inspect(key)).toEqual({ label, waiters: 0 });
+  await other.query(`SET application_name = '50%off'`);
+  expect(await store.inspect(key)).toEqual({ label: '50%off', waiters: 0 });
+});
+
+test('a statement that the server has undone to end a deadlock is sent again', async () => {
+  const table = 'deadlocked';
+  const store = postgresStore({ connection: url, table, commandTimeout: '5s' });
+  cleanUps.push(() => store.close());
+  await store.open();
+  const holds = [await take(store, 'one'), await take(store, 'two')];
+  const deadlocks = async (): Promise<number> => {
+    await sleep(50);
+    const [row] = await backend.query('SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()');
+    return Number(row!['deadlocks']);
+  };
+  const before = await deadlocks();
+  // Which of the two the renewal updates first is the planner's affair.
+  for (const order of [holds, [...holds].reverse()]) {
+    const other = new pg.Client({ connectionString: url });
+    await other.connect();
+    cleanUps.push(() => other.end());
+    const lock = (index: number) =>
+      other.query(`SELECT FROM ${table} WHERE owner = $1 FOR UPDATE`, [order[index]!.owner]);
+    // It must not be the one that finds the deadlock.
+    await other.query(`BEGIN; SET LOCAL deadlock_timeout = '20s'`);
+    await lock(0);
+    const renewed = store.renew!(holds.map((hold) => ({ hold, ttl: 60_000 })));
+    await sleep(100);
+    await lock(1);
+    await other.query('COMMIT');
+    expect(await renewed).toEqual(['renewed', 'renewed']);
+  }
+  await eventually(async () => (await deadlocks()) > before);
 });
 
 test('many advisory locks share one session', async () => {

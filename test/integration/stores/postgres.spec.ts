@@ -5,9 +5,6 @@ import { storeConformance } from '../../../lib/testing/index.js';
 import { PostgresBackend } from '../../support/postgres-backend.js';
 import { chosenVariants } from '../../support/variants.js';
 
-const backend = await PostgresBackend.start();
-afterAll(() => backend.stop());
-
 interface Variant {
   readonly fifo: boolean;
   readonly expiry: StoreGuarantees['expiry'];
@@ -24,11 +21,16 @@ const variants: Record<'table' | 'row' | 'advisory', Variant> = {
     tables: [`TABLE ${TABLE}`, `TABLE ${TABLE}_waiter`, `SEQUENCE ${TABLE}_fence`],
   },
   // Each of its locks takes a session.
-  row: { fifo: false, expiry: 'session', tables: [], maxConnections: 120 },
-  advisory: { fifo: true, expiry: 'session', tables: [] },
+  row: { fifo: false, expiry: 'connection', tables: [], maxConnections: 120 },
+  advisory: { fifo: true, expiry: 'connection', tables: [] },
 };
 
-describe.each(chosenVariants(variants))('%s', (name, { fifo, expiry, tables, maxConnections }) => {
+// Before the server is started: a wrong name must leave nothing running.
+const chosen = chosenVariants(variants);
+const backend = await PostgresBackend.start();
+afterAll(() => backend.stop());
+
+describe.each(chosen)('%s', (name, { fifo, expiry, tables, maxConnections }) => {
   const mode = name as keyof typeof variants;
   storeConformance('postgres', {
     createStore: () =>

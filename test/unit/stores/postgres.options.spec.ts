@@ -57,8 +57,8 @@ test('accepts a pool, a URL, an URL object and options of pg', () => {
 test('each mode says what it promises', () => {
   const promises = (mode: 'table' | 'row' | 'advisory') => postgresStore({ connection, mode }).guarantees;
   expect(promises('table')).toMatchObject({ expiry: 'lease', fifo: true });
-  expect(promises('row')).toMatchObject({ expiry: 'session', fifo: false });
-  expect(promises('advisory')).toMatchObject({ expiry: 'session', fifo: true });
+  expect(promises('row')).toMatchObject({ expiry: 'connection', fifo: false });
+  expect(promises('advisory')).toMatchObject({ expiry: 'connection', fifo: true });
 });
 
 test('the schema names what a mode needs and nothing else', () => {

@@ -35,7 +35,9 @@ export interface SessionDialect {
   check?(pool: SqlPool, timeout: number): Promise<void>;
   /** Makes a new session ready (time-outs off, …) and gives what {@link terminate} knows it by. */
   prepare(ask: AskSession): Promise<unknown>;
-  /** Undoes {@link prepare}, before a session goes back to its pool. */
+  /** Lets the server show `label` as the one who has the session, where its locks do not say so themselves. */
+  introduce?(ask: AskSession, label: string): Promise<void>;
+  /** Undoes both, before a session goes back to its pool. */
   restore(ask: AskSession, id: unknown): Promise<void>;
   /** One try that never waits. The fencing token, drawn after the lock was won; `undefined`: it is taken. */
   tryLock(ask: AskSession, claim: SessionClaim): Promise<bigint | undefined>;

@@ -5,6 +5,11 @@ import type { SessionPool } from './session.pool.js';
 import type { Session, SessionSettings } from './session.js';
 import { within } from './within.js';
 
+interface Unsettled {
+  readonly owner: string;
+  readonly settled: Promise<void>;
+}
+
 /** What this process holds, what it has asked for, and what of it is not settled yet. */
 export class SessionLocks {
   readonly #byOwner = new Map<
@@ -16,7 +21,7 @@ export class SessionLocks {
   /** Names that sessions of ours hold. */
   readonly #names = new Map<string, SessionHold>();
   /** What must have ended before an owner is known to hold nothing. */
-  readonly #unsettled = new Map<string, Set<Promise<unknown>>>();
+  readonly #unsettled = new Set<Unsettled>();
 
   constructor(
     private readonly dialect: SessionDialect,
@@ -35,12 +40,8 @@ export class SessionLocks {
     for (let other = this.#tries.get(name); other; other = this.#tries.get(name)) await other;
     if (this.#names.get(name)?.live) return undefined;
     const trying = this.#try(claim, name);
-    const ended = trying.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#tries.set(name, ended);
-    void ended.then(() => this.#tries.delete(name));
+    const done = (): unknown => this.#tries.delete(name);
+    this.#tries.set(name, trying.then(done, done));
     return trying;
   }
 
@@ -110,8 +111,8 @@ export class SessionLocks {
   /** Makes sure that the owner holds nothing and waits for nothing. */
   async abandon(owner: string): Promise<void> {
     for (let pass = 0; pass < 2; pass += 1) {
-      const unsettled = this.#unsettled.get(owner);
-      if (unsettled) await within(Promise.all(unsettled), this.settings.commandTimeout, 'what was asked for before');
+      const unsettled = [...this.#unsettled].filter((each) => each.owner === owner).map(({ settled }) => settled);
+      await within(Promise.all(unsettled), this.settings.commandTimeout, 'what was asked for before');
       const hold = this.held(owner);
       if (hold) await this.release(hold);
     }
@@ -134,6 +135,7 @@ export class SessionLocks {
     const settled = session.run(async (ask) => {
       let fence: bigint | undefined;
       try {
+        if (session.label !== claim.label) await this.#introduce(session, ask, claim.label);
         fence = await work(ask);
       } catch (error) {
         await this.#undo(session, ask, claim, error);
@@ -151,6 +153,12 @@ export class SessionLocks {
     });
     this.#track(claim.owner, settled, session);
     return settled;
+  }
+
+  // Once in the life of a session: all that a process takes has one label, unless two modules share a store.
+  async #introduce(session: Session, ask: AskSession, label: string): Promise<void> {
+    await this.dialect.introduce?.(ask, label);
+    session.label = label;
   }
 
   // A session that others' locks stand on is worth a try; else its end is the surest way.
@@ -173,14 +181,16 @@ export class SessionLocks {
   }
 
   #track(owner: string, work: Promise<unknown>, session: Session): void {
-    const settled = work.catch(() => (session.ended ? this.sessions.reaper.reaped(session.id) : undefined));
-    const all = this.#unsettled.get(owner) ?? new Set();
-    this.#unsettled.set(owner, all.add(settled));
-    settled
-      .catch(() => undefined)
-      .finally(() => {
-        all.delete(settled);
-        if (all.size === 0 && this.#unsettled.get(owner) === all) this.#unsettled.delete(owner);
-      });
+    const forget = (): unknown => this.#unsettled.delete(unsettled);
+    const settled = work.then(forget, async () => {
+      try {
+        if (session.ended) await this.sessions.reaper.reaped(session.id);
+      } finally {
+        forget();
+      }
+    }) as Promise<void>;
+    settled.catch(() => undefined);
+    const unsettled = { owner, settled };
+    this.#unsettled.add(unsettled);
   }
 }

@@ -15,6 +15,8 @@ export interface SessionSettings {
   readonly createTable: boolean;
 }
 
+const ignore = (): void => undefined;
+
 /** One session of ours: does one thing at a time, knows what it holds, and tells its holds when it has ended. */
 export class Session {
   /** By the name that the server has for the key. */
@@ -23,6 +25,8 @@ export class Session {
   reserved = false;
   /** How many tries it was given for that have not ended: no wait may have it before they have. */
   tries = 0;
+  /** Whose the server was told that it is. */
+  label: string | undefined;
   /** What the server knows it by. */
   id: unknown;
   idleSince = 0;
@@ -64,13 +68,15 @@ export class Session {
    * session, so that only the keep-alive's bound ends it.
    */
   async run<T>(work: (ask: AskSession) => Promise<T>): Promise<T> {
-    this.#queued += 1;
-    const result = this.#tail.then(() => {
+    const start = (): Promise<T> => {
       if (this.#ended) throw this.#ended.cause;
       return work(this.#ask);
-    });
-    this.#tail = result.catch(() => undefined);
+    };
+    this.#queued += 1;
     try {
+      // At once where nothing is before it.
+      const result = this.#queued === 1 ? start() : this.#tail.then(start);
+      this.#tail = result.then(ignore, ignore);
       return await result;
     } finally {
       this.#queued -= 1;

@@ -10,6 +10,15 @@ export async function within<T>(promise: Promise<T>, timeout: number, what: stri
         setImmediate(() => reject(new LockUnavailableError(`${what} got no answer within ${Math.round(timeout)} ms`))),
       );
     });
-    promise.then(resolve, reject).finally(() => timer.cancel());
+    promise.then(
+      (value) => {
+        timer.cancel();
+        resolve(value);
+      },
+      (error: unknown) => {
+        timer.cancel();
+        reject(error);
+      },
+    );
   });
 }

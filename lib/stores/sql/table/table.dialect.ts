@@ -13,13 +13,12 @@ import type { Statement } from '../statement.js';
 export interface TableStatements {
   /**
    * `@id @key @owner @label @ttl`. Inserts the row, or takes it over when it has expired or is this owner's own,
-   * unless a live ticket of another owner stands for the key. What it gives is read by {@link TableDialect.readClaim}.
+   * unless a live ticket of another owner stands for the key. Gives a fencing token that is larger than those of all claims that
+   * have won before, which is read by {@link TableDialect.readClaim}.
    */
   readonly claim: Statement;
   /** The same for one who has a ticket: only live tickets *before* its own are in the way. May remove the ticket too. */
   readonly claimInTurn: Statement;
-  /** Where {@link claim} cannot draw a fencing token after it has won the row: gives it as `fence`, or as `insertId`. */
-  readonly fence?: Statement;
   /**
    * `@id @owner`. One row: `owner`, `label` and `remaining` of the live holder (NULL: free), `ahead` (how many live tickets
    * stand before this owner's, or how many at all if it has none) and `ticket` (ms that its own ticket lives; NULL: none).
@@ -61,8 +60,8 @@ export interface TableDialect {
   readonly statements: TableStatements;
   /** Whether {@link TableStatements.claimInTurn} has removed the ticket when it won. */
   readonly claimDequeues: boolean;
-  /** Whether a claim won, and the token where the claim itself drew one. */
-  readClaim(result: SqlResult): { readonly won: boolean; readonly fence?: bigint | undefined };
+  /** The fencing token of a claim that has won; `undefined`: it has not. */
+  readClaim(result: SqlResult): bigint | undefined;
   /** Whether `release` or `forceRelease` found the row, and the row was live. */
   wasLive(result: SqlResult): boolean;
   /** Extends the leases that are still live and still their owner's. Gives the owners for which that was so. */

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { HolderInfo, StoreInspection } from '../../../contract/index.js';
+import { LockUnavailableError } from '../../../errors/index.js';
 import { keyHash, readableKey } from '../key-hash.js';
 import type { SqlResult } from '../sql.connection.js';
 import type { Statement } from '../statement.js';
@@ -31,6 +32,7 @@ export interface Look extends Refusal {
 }
 
 const SWEEP_LIMIT = 500;
+const NO_ROW = 'a table of the store lacks the row that claims go by: run the schema again';
 // A statement that got no answer has been carried out by then, or never will be: its connection was reset.
 const STRAGGLER = 100;
 
@@ -42,26 +44,24 @@ export class TableLocks {
   ) {}
 
   /** One try; `inTurn`: for one who has a ticket. */
-  async claim(claim: Claim, inTurn: boolean): Promise<Grant | undefined> {
+  async claim({ key, owner, label, ttl }: Claim, inTurn: boolean): Promise<Grant | undefined> {
     const { dialect, runner } = this;
-    const { claim: asNewcomer, claimInTurn, fence: drawFence, dequeue } = dialect.statements;
-    const id = keyHash(claim.key);
-    return runner.inDoubt(claim.owner, async () => {
-      const values = { ...claim, id, key: readableKey(claim.key), label: readableKey(claim.label) };
+    const { claim: asNewcomer, claimInTurn, dequeue } = dialect.statements;
+    const id = keyHash(key);
+    const values = { id, key: readableKey(key), owner, label: readableKey(label), ttl };
+    return runner.inDoubt(owner, async () => {
       const start = performance.now();
-      const answer = dialect.readClaim(await runner.run(inTurn ? claimInTurn : asNewcomer, values));
-      if (!answer.won) return undefined;
-      let { fence } = answer;
-      if (fence === undefined && drawFence) fence = readFence(await runner.run(drawFence, { id }));
-      if (inTurn && !dialect.claimDequeues) await runner.run(dequeue, { id, owner: claim.owner });
-      if (fence === undefined) throw new Error('the server gave no fencing token');
+      const fence = dialect.readClaim(await runner.run(inTurn ? claimInTurn : asNewcomer, values));
+      if (fence === undefined) return undefined;
+      if (inTurn && !dialect.claimDequeues) await runner.run(dequeue, { id, owner });
       return { start, fence };
     });
   }
 
   async look(key: string, owner: string): Promise<Look> {
     const { rows } = await this.runner.run(this.dialect.statements.look, { id: keyHash(key), owner });
-    const row = rows[0] ?? {};
+    const row = rows[0];
+    if (row === undefined) throw new LockUnavailableError(NO_ROW, { retryable: false });
     const holder = readHolder(row);
     const ahead = Number(row['ahead'] ?? 0);
     const ticket = readNumber(row['ticket']);
@@ -139,12 +139,6 @@ function readHolder(row: Readonly<Record<string, unknown>>): HolderInfo | undefi
 // Drivers give wide numbers as text.
 function readNumber(value: unknown): number | undefined {
   return value === null || value === undefined ? undefined : Number(value);
-}
-
-// MySQL answers an update with a number beside the rows.
-function readFence({ rows, insertId }: SqlResult): bigint | undefined {
-  const fence = rows[0]?.['fence'] ?? insertId;
-  return fence === undefined ? undefined : readBigint(fence);
 }
 
 function readBigint(value: unknown): bigint {

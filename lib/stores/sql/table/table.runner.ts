@@ -30,18 +30,16 @@ export class TableRunner {
     this.#closed = true;
   }
 
-  async run(statement: Statement, values: Readonly<Record<string, unknown>>): Promise<SqlResult> {
+  run(statement: Statement, values: Readonly<Record<string, unknown>>): Promise<SqlResult> {
     return this.send(statement.text, parameters(statement, values));
   }
 
   async send(text: string, params: readonly unknown[]): Promise<SqlResult> {
     if (this.#closed) throw closedError(this.dialect.name);
-    for (let tries = 1; ; tries += 1) {
-      try {
-        return await this.#once(text, params);
-      } catch (error) {
-        if (tries >= MAX_TRIES || !(await this.#mended(error))) throw this.dialect.toLockError(error);
-      }
+    try {
+      return await this.#repeated(text, params, (error) => this.#mended(error));
+    } catch (error) {
+      throw this.dialect.toLockError(error);
     }
   }
 
@@ -56,7 +54,7 @@ export class TableRunner {
   }
 
   async #createTables(): Promise<void> {
-    for (const text of this.dialect.schema) await this.#once(text, []);
+    for (const text of this.dialect.schema) await this.#repeated(text, [], (error) => this.dialect.isConflict(error));
   }
 
   /** Whether the same statement may be sent again. */
@@ -65,6 +63,20 @@ export class TableRunner {
     if (!this.settings.createTable || !this.dialect.isMissingTable(error)) return false;
     await this.#createTables();
     return true;
+  }
+
+  async #repeated(
+    text: string,
+    params: readonly unknown[],
+    again: (error: unknown) => boolean | Promise<boolean>,
+  ): Promise<SqlResult> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#once(text, params);
+      } catch (error) {
+        if (tries >= MAX_TRIES || !(await again(error))) throw error;
+      }
+    }
   }
 
   async #once(text: string, params: readonly unknown[]): Promise<SqlResult> {
