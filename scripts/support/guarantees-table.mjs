@@ -5,7 +5,7 @@ const COLUMNS = [
   ['survives failover', ({ survivesFailover }) => yes(survivesFailover)],
   ['first come, first served', ({ fifo }) => yes(fifo)],
   ['waiting is', ({ wakeUp }) => ({ push: 'pushed', poll: 'polled' })[wakeUp]],
-  ['ends with', ({ expiry }) => ({ lease: 'its lease', session: 'its session' })[expiry]],
+  ['ends with', ({ expiry }) => ({ lease: 'its lease', session: 'its session', connection: 'its connection' })[expiry]],
 ];
 
 const yes = (value) => (value ? 'yes' : 'no');
