@@ -20,7 +20,12 @@ export interface HolderInfo {
 
 /** What a waiting request heard last from its store. */
 export type QueueStatus =
-  | { readonly kind: 'contended'; readonly holder?: HolderInfo | undefined }
+  | {
+      readonly kind: 'contended';
+      readonly holder?: HolderInfo | undefined;
+      /** `false`: refused so far, and not in the store's queue yet. */
+      readonly queued?: boolean;
+    }
   | { readonly kind: 'unreachable'; readonly cause: unknown };
 
 export interface AcquireRequest {

@@ -1,4 +1,4 @@
-import type { LockTables } from '../sql/table-names.js';
+import type { MysqlTables } from './mysql.tables.js';
 import { CLOCK, NOW } from './mysql.time.js';
 
 /**
@@ -6,11 +6,11 @@ import { CLOCK, NOW } from './mysql.time.js';
  * connection does: a server that crashed, or a replica that took over, may lack the counter's last steps, and has new connections
  * only. A table that was made anew goes on above the old one.
  */
-export function catchUp({ lock }: LockTables): string[] {
+export function catchUp({ lock }: MysqlTables): string[] {
   const id = 'CAST(CONNECTION_ID() AS BINARY(32))';
   return [
-    `INSERT IGNORE INTO \`${lock}\` (id, fence, lock_key, owner, label, acquired_at, expires_at)
+    `INSERT IGNORE INTO ${lock} (id, fence, lock_key, owner, label, acquired_at, expires_at)
 VALUES (${id}, ${CLOCK}, '', '', '', ${NOW}, ${NOW})`,
-    `DELETE FROM \`${lock}\` WHERE id = ${id}`,
+    `DELETE FROM ${lock} WHERE id = ${id}`,
   ];
 }

@@ -2,8 +2,7 @@ import type { StoreInspection } from '../../contract/index.js';
 import { keyHash, readableKey } from '../sql/key-hash.js';
 import type { AskSession, SessionClaim } from '../sql/session/session.dialect.js';
 import { parameters, statement, type Statement } from '../sql/statement.js';
-import type { LockTables } from '../sql/table-names.js';
-import { holdName } from './mysql.schema.js';
+import type { MysqlTables } from './mysql.tables.js';
 import { CLOCK, milliseconds, NOW } from './mysql.time.js';
 import { marks, text } from './table.sql.js';
 
@@ -27,8 +26,7 @@ export class Holds {
   readonly #find: Statement;
   readonly #catchUp: string;
 
-  constructor(names: LockTables) {
-    const name = `\`${holdName(names)}\``;
+  constructor({ hold: name }: MysqlTables) {
     this.#name = name;
     const columns = 'id, lock_key, owner, label, connection, acquired_at';
     this.#write = statement(

@@ -1,14 +1,17 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { parseDuration, show, type Duration } from '../../options/duration.js';
 import { lockTables, type LockTables } from '../sql/table-names.js';
-import { isMysqlPool, type MysqlPool } from './mysql.client.js';
+import { readMaxConnections } from './max-connections.js';
+import { poolProblem, type MysqlPool } from './mysql.client.js';
 import { MYSQL_MODES, type MysqlMode } from './mysql.modes.js';
+import { refuseOthers } from './options-of-modes.js';
 
 /** How to reach the server (exactly one of `pool` and `connection`), and how to lock there. */
 export interface MysqlStoreOptions {
   /**
    * A pool of your own: `mysql.createPool(…)` of mysql2 3, in its promise or its callback form. It stays yours: it is never
    * closed, and its sessions come back as they were. Give it room for the sessions that the store takes, see {@link maxConnections}.
+   * The tables are in the database that it is configured with, or else in the one that its session has selected at the start, and stay there.
    */
   readonly pool?: MysqlPool | undefined;
   /**
@@ -42,9 +45,9 @@ export interface MysqlStoreOptions {
    */
   readonly keepAlive?: Duration | undefined;
   /**
-   * How many sessions held locks and waits may take: in `row` mode one for each lock and each wait, in `named` mode one for each
-   * wait and some that all locks share. Besides these, a session is taken now and then for the length of a statement. In `table`
-   * mode the size of the store's own pool. @default 10
+   * `row` and `named`: how many sessions held locks and waits may take: in `row` mode one for each lock and each wait, in `named` mode one
+   * for each wait and some that all locks share. Besides these, two are taken now and then for the length of a statement. In `table`
+   * mode the size of the store's own pool. @default 10, or two less than your pool's `connectionLimit`
    */
   readonly maxConnections?: number | undefined;
 }
@@ -62,7 +65,7 @@ export interface MysqlSettings {
   readonly maxConnections: number;
 }
 
-const PLACE = 'mysqlStore()';
+const PLACE = 'mysqlStore';
 const KNOWN: Record<keyof MysqlStoreOptions, true> = {
   pool: true,
   connection: true,
@@ -85,20 +88,22 @@ export function readMysqlOptions(options: MysqlStoreOptions): MysqlSettings {
   }
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(KNOWN, name));
   if (unknown !== undefined) {
-    throw new LockOptionsError(`${PLACE}: unknown option '${unknown}'. Known: ${Object.keys(KNOWN).join(', ')}.`);
+    throw new LockOptionsError(
+      `${PLACE}: there is no option ${show(unknown)}. There are: ${Object.keys(KNOWN).join(', ')}.`,
+    );
   }
-  const { mode = 'table', table = 'distributed_lock', createTable = true, maxConnections = 10 } = options;
+  const { mode = 'table', table = 'distributed_lock', createTable = true } = options;
   check(MYSQL_MODES.includes(mode), 'mode', mode, `one of '${MYSQL_MODES.join(`', '`)}'`);
   check(typeof createTable === 'boolean', 'createTable', createTable, 'true or false');
-  const size = Number.isInteger(maxConnections) && maxConnections >= 1 && maxConnections <= 10_000;
-  check(size, 'maxConnections', maxConnections, 'a whole number from 1 to 10000');
+  refuseOthers(options, mode, PLACE);
+  const source = readSource(options);
   const duration = (
     name: 'commandTimeout' | 'connectTimeout' | 'pollInterval' | 'keepAlive',
     ms: number,
     min: number,
   ) => parseDuration(options[name] ?? ms, { min }, name, PLACE);
   return {
-    source: readSource(options),
+    source,
     mode,
     tables: lockTables(table, PLACE),
     createTable,
@@ -106,7 +111,7 @@ export function readMysqlOptions(options: MysqlStoreOptions): MysqlSettings {
     connectTimeout: duration('connectTimeout', 5_000, 10),
     pollInterval: duration('pollInterval', 20, 1),
     keepAlive: duration('keepAlive', 5_000, 100),
-    maxConnections,
+    maxConnections: readMaxConnections(options.maxConnections, mode, source),
   };
 }
 
@@ -116,8 +121,9 @@ function readSource({ pool, connection }: MysqlStoreOptions): MysqlSettings['sou
     throw new LockOptionsError(`${PLACE}: ${problem} given. Give one.`);
   }
   if (pool === undefined) return { connection: readConnection(connection) };
-  check(isMysqlPool(pool), 'pool', pool, 'a pool of mysql2: mysql.createPool(…)');
-  return { pool };
+  const problem = poolProblem(pool);
+  if (problem === undefined) return { pool };
+  throw new LockOptionsError(`${PLACE}: pool is ${problem}, but must be a pool of mysql2: mysql.createPool(…).`);
 }
 
 // Never shows what it was given: there is a password in it.

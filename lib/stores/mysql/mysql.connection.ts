@@ -1,7 +1,7 @@
 import { LockUnavailableError } from '../../errors/index.js';
 import type { SqlConnection, SqlResult } from '../sql/sql.connection.js';
 import type { CoreConnection, MysqlReply } from './mysql.client.js';
-import { isNotPrepared } from './mysql.errors.js';
+import { isNotPrepared, isWithinTransaction } from './mysql.errors.js';
 
 // Whatever the pool was configured with: the store reads plain rows with plain numbers.
 const PLAIN = {
@@ -15,6 +15,13 @@ const PLAIN = {
   infileStreamFactory: undefined,
 };
 
+// Of the status flags that come with every answer but that of a query, of which the driver keeps them to itself.
+const IN_TRANSACTION = 1;
+const AUTOCOMMIT = 2;
+const QUERY = /^\s*(SELECT|SHOW)\b/;
+/** What would commit a transaction of somebody else. */
+const COMMITTING = /^\s*(START|CREATE)\b/;
+
 const ignore = (): void => undefined;
 
 /** One session, for as long as it is out of its pool. */
@@ -22,14 +29,16 @@ export class MysqlConnection implements SqlConnection {
   onEnded: ((cause: unknown) => void) | undefined;
   #state: 'open' | 'ended' | 'released' = 'open';
   #reason: unknown;
+  /** Whether it is known to be outside of others' transactions, so that what is done by one statement is committed. */
+  #clean = false;
   readonly #pending = new Set<(error: unknown) => void>();
   readonly #hear: (error?: unknown) => void;
 
   constructor(
     private readonly core: CoreConnection,
     private readonly address: string,
-    /** Whether every statement has to stand by itself, outside of any transaction. */
-    private readonly autocommit: boolean,
+    /** Whether others use the pool as well, and may have returned the connection in any state. */
+    private readonly shared: boolean,
     /** Statements that sessions keep prepared. Emptied for good where the server keeps none. */
     private readonly prepared: Set<string>,
   ) {
@@ -42,7 +51,14 @@ export class MysqlConnection implements SqlConnection {
     return this.#state === 'ended';
   }
 
-  query(text: string, params: readonly unknown[], timeout: number): Promise<SqlResult> {
+  async query(text: string, params: readonly unknown[], timeout: number): Promise<SqlResult> {
+    // Before the first statement, unless its own answer tells soon enough.
+    const asks = !this.#clean && (COMMITTING.test(text) || (this.shared && QUERY.test(text)));
+    if (asks) await this.#query('DO 0', [], timeout);
+    return this.#query(text, params, timeout);
+  }
+
+  #query(text: string, params: readonly unknown[], timeout: number): Promise<SqlResult> {
     return new Promise((resolve, reject) => {
       if (this.#state !== 'open') {
         reject(this.#gone());
@@ -61,8 +77,8 @@ export class MysqlConnection implements SqlConnection {
       // First of all: the rest is done while the server works.
       this.#send(text, params.map(literal), (error, reply) => {
         settle();
-        if (error) reject(error);
-        else if (this.autocommit && !isCommitted(reply)) reject(this.#notCommitted());
+        if (error) reject(!this.#clean && isWithinTransaction(error) ? this.#notCommitted() : error);
+        else if (!this.#isClean(reply)) reject(this.#notCommitted());
         else resolve(resultOf(reply));
       });
       if (Number.isFinite(timeout)) timer = setTimeout(() => this.#silent(timeout, fail), timeout).unref();
@@ -134,6 +150,14 @@ export class MysqlConnection implements SqlConnection {
     this.core.stream?.destroy?.();
   }
 
+  #isClean(reply: MysqlReply): boolean {
+    const { serverStatus } = reply as { serverStatus?: number };
+    // What comes later is our own doing.
+    if (this.#clean || serverStatus === undefined) return true;
+    this.#clean = (serverStatus & (IN_TRANSACTION | AUTOCOMMIT)) === AUTOCOMMIT;
+    return this.#clean;
+  }
+
   // What somebody else might undo, or commit only later, locks nothing.
   #notCommitted(): LockUnavailableError {
     this.destroy();
@@ -156,15 +180,6 @@ const PLAIN_TEXT = /^[\w.:-]*$/;
  */
 function literal(value: unknown): unknown {
   return typeof value === 'string' && !PLAIN_TEXT.test(value) ? Buffer.from(value, 'utf8') : value;
-}
-
-// Of the status flags that come with every answer.
-const IN_TRANSACTION = 1;
-const AUTOCOMMIT = 2;
-
-function isCommitted(reply: MysqlReply): boolean {
-  const { serverStatus } = reply as { serverStatus?: number };
-  return serverStatus === undefined || (serverStatus & (IN_TRANSACTION | AUTOCOMMIT)) === AUTOCOMMIT;
 }
 
 function resultOf(reply: MysqlReply): SqlResult {

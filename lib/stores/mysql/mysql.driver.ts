@@ -1,11 +1,12 @@
 import { LockUnavailableError } from '../../errors/index.js';
-import type { SqlConnection, SqlPool } from '../sql/sql.connection.js';
+import type { SqlConnection } from '../sql/sql.connection.js';
 import { corePool, type CoreConnection, type CorePool } from './mysql.client.js';
 import { MysqlConnection } from './mysql.connection.js';
 import { addressOf } from './mysql.address.js';
 import { isMissingTable } from './mysql.errors.js';
 import type { MysqlSettings } from './mysql-store.options.js';
 import { ownPool } from './mysql.own-pool.js';
+import type { MysqlSessions } from './mysql.place.js';
 
 // Besides those that holds and waits take: for looking at them, and for ending them.
 const SPARE_CONNECTIONS = 3;
@@ -15,7 +16,7 @@ const STALE_CONNECTIONS = 20;
 const CLOSE_TIMEOUT = 1_000;
 
 /** Takes sessions out of a pool of mysql2. */
-export class MysqlDriver implements SqlPool {
+export class MysqlDriver implements MysqlSessions {
   readonly address: string;
   /** Statements that are worth the preparation: those of each lock. Lists of any length are not. */
   readonly prepared = new Set<string>();
@@ -31,6 +32,12 @@ export class MysqlDriver implements SqlPool {
     this.#owned = 'connection' in source;
     if ('pool' in source) this.#pool = corePool(source.pool);
     this.address = addressOf('connection' in source ? source.connection : this.#pool?.config?.connectionConfig);
+  }
+
+  /** What sessions select, if the pool says so; known once it is made. */
+  get database(): string | undefined {
+    const { database } = Object(this.#pool?.config?.connectionConfig) as { database?: unknown };
+    return typeof database === 'string' && database !== '' ? database : undefined;
   }
 
   async connect(timeout: number): Promise<SqlConnection> {
@@ -78,8 +85,8 @@ export class MysqlDriver implements SqlPool {
   }
 
   async #greet(core: CoreConnection, timeout: number): Promise<MysqlConnection> {
-    const connection = new MysqlConnection(core, this.address, this.settings.mode === 'table', this.prepared);
-    if (this.#greeted.has(core)) return connection;
+    const connection = new MysqlConnection(core, this.address, !this.#owned, this.prepared);
+    if (this.greeting.length === 0 || this.#greeted.has(core)) return connection;
     try {
       for (const text of this.greeting) await connection.query(text, [], timeout);
     } catch (error) {

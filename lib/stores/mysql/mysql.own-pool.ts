@@ -21,7 +21,7 @@ export async function ownPool({ connection, ...settings }: OwnPoolOptions): Prom
     return corePool(mysql2.createPool({ ...settings, ...connection, waitForConnections: true }));
   } catch (error) {
     // It would show what it was given, password and all.
-    throw new LockOptionsError(`mysqlStore(): mysql2 refuses the connection: ${(error as Error).name}.`);
+    throw new LockOptionsError(`mysqlStore: mysql2 refuses the connection: ${(error as Error).name}.`);
   }
 }
 
@@ -32,6 +32,6 @@ async function load(): Promise<Mysql2> {
   } catch (cause) {
     const { code } = Object(cause) as { code?: unknown };
     if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') throw cause;
-    throw new LockOptionsError('mysqlStore(): connection needs a client. Install mysql2, or pass a pool.', cause);
+    throw new LockOptionsError('mysqlStore: connection needs a client. Install mysql2, or pass a pool.', cause);
   }
 }

@@ -1,8 +1,9 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { show } from '../../options/duration.js';
-import { lockTables, type LockTables } from '../sql/table-names.js';
-import { MYSQL_MODES, type MysqlMode } from './mysql.modes.js';
+import { lockTables } from '../sql/table-names.js';
 import { catchUp } from './catch-up.js';
+import { MYSQL_MODES, type MysqlMode } from './mysql.modes.js';
+import { mysqlTables, ROLES, tableName, type MysqlTables, type TableRole } from './mysql.tables.js';
 
 export interface MysqlSchemaOptions {
   /** The store's `mode` option. @default 'table' */
@@ -13,93 +14,87 @@ export interface MysqlSchemaOptions {
 
 /**
  * The statements that create what the store needs, for those who create tables by migrations and set `createTable: false`.
- * They may be run any number of times.
+ * They may be run any number of times. Run them one by one: a connection of mysql2 takes several at once only with `multipleStatements`.
  *
+ * @returns one statement an element, without semicolons
  * @throws LockOptionsError when an option is wrong
  */
-export function mysqlSchema({ mode = 'table', table = 'distributed_lock' }: MysqlSchemaOptions = {}): string {
+export function mysqlSchema({
+  mode = 'table',
+  table = 'distributed_lock',
+}: MysqlSchemaOptions = {}): readonly string[] {
   const place = 'mysqlSchema()';
   const names = lockTables(table, place);
   if (!MYSQL_MODES.includes(mode)) {
-    throw new LockOptionsError(`${place}: mode is ${show(mode)}, but must be one of ${MYSQL_MODES.join(', ')}.`);
+    throw new LockOptionsError(`${place}: mode is ${show(mode)}, but must be one of '${MYSQL_MODES.join(`', '`)}'.`);
   }
-  return schemaOf(mode, names)
-    .map((statement) => `${statement};\n`)
-    .join('\n');
+  return schemaOf(mode, mysqlTables(names));
 }
 
-/** One statement each. */
-export function schemaOf(mode: MysqlMode, names: LockTables): string[] {
-  switch (mode) {
-    case 'table':
-      return tableSchema(names);
-    case 'row':
-      return [holdTable(names), rowTable(names)];
-    case 'named':
-      return [holdTable(names)];
-  }
+/**
+ * One statement each.
+ *
+ * @param missing which tables are to be created; the others are there
+ */
+export function schemaOf(
+  mode: MysqlMode,
+  tables: MysqlTables,
+  missing: readonly TableRole[] = ROLES[mode],
+): readonly string[] {
+  const create = missing.map((role) => creation(role, tables));
+  if (mode !== 'table') return create;
+  const firstTurn = `INSERT IGNORE INTO ${tables.fence} (id) VALUES (1)`;
+  return [...create, firstTurn, ...(missing.includes('lock') ? catchUp(tables) : [])];
 }
 
-/** The row of a key, which a transaction locks. Exists for as long as somebody wants it, and some minutes longer. */
-export function rowName({ lock }: LockTables): string {
-  return `${lock}_row`;
-}
-
-/** What a session tells of the locks that it holds. Draws the fencing tokens. */
-export function holdName({ lock }: LockTables): string {
-  return `${lock}_hold`;
-}
-
-// InnoDB, whatever the server's default: nothing else has row locks. Keys are compared by their hash alone.
-const INNODB = 'ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4';
 const OWNER = 'owner CHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL';
 
-function tableSchema(names: LockTables): string[] {
-  const { lock, waiter, waiterIndex, fence } = names;
-  return [
-    `CREATE TABLE IF NOT EXISTS \`${lock}\` (
-  id BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the key',
-  fence BIGINT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'fencing token',
-  lock_key VARCHAR(1000) NOT NULL COMMENT 'the key, for people to read',
-  ${OWNER},
-  label VARCHAR(255) NOT NULL,
-  acquired_at DATETIME(6) NOT NULL COMMENT 'UTC',
-  expires_at DATETIME(6) NOT NULL COMMENT 'UTC',
-  KEY (fence)
-) ${INNODB}`,
-    `CREATE TABLE IF NOT EXISTS \`${waiter}\` (
-  ticket BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
-  id BINARY(32) NOT NULL,
-  ${OWNER} UNIQUE,
-  expires_at DATETIME(6) NOT NULL COMMENT 'UTC',
-  KEY \`${waiterIndex}\` (id, ticket)
-) ${INNODB}`,
-    `CREATE TABLE IF NOT EXISTS \`${fence}\` (
-  id TINYINT UNSIGNED NOT NULL PRIMARY KEY COMMENT 'one row, which claims lock in turn'
-) ${INNODB}`,
-    `INSERT IGNORE INTO \`${fence}\` (id) VALUES (1)`,
-    ...catchUp(names),
-  ];
+function creation(role: TableRole, tables: MysqlTables): string {
+  // InnoDB, whatever the server's default: nothing else has row locks. Keys are compared by their hash alone.
+  return `CREATE TABLE IF NOT EXISTS ${tables[role]} (
+  ${definitions(role, tables).join(',\n  ')}
+) ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4`;
 }
 
-function holdTable(names: LockTables): string {
-  const name = holdName(names);
-  return `CREATE TABLE IF NOT EXISTS \`${name}\` (
-  fence BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
-  id BINARY(32) NOT NULL COMMENT 'SHA-256 of the key',
-  lock_key VARCHAR(1000) NOT NULL COMMENT 'the key, for people to read',
-  ${OWNER},
-  label VARCHAR(255) NOT NULL,
-  connection BIGINT UNSIGNED NOT NULL,
-  acquired_at DATETIME(6) NOT NULL COMMENT 'UTC',
-  KEY \`${name}_key\` (id, fence)
-) ${INNODB}`;
-}
-
-function rowTable(names: LockTables): string {
-  return `CREATE TABLE IF NOT EXISTS \`${rowName(names)}\` (
-  id BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the key',
-  lock_key VARCHAR(1000) NOT NULL COMMENT 'the key, for people to read',
-  created_at DATETIME(6) NOT NULL COMMENT 'UTC'
-) ${INNODB}`;
+function definitions(role: TableRole, { names }: MysqlTables): string[] {
+  switch (role) {
+    case 'lock':
+      return [
+        `id BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the key'`,
+        `fence BIGINT UNSIGNED NOT NULL AUTO_INCREMENT COMMENT 'fencing token'`,
+        `lock_key VARCHAR(1000) NOT NULL COMMENT 'the key, for people to read'`,
+        OWNER,
+        'label VARCHAR(255) NOT NULL',
+        `acquired_at DATETIME(6) NOT NULL COMMENT 'UTC'`,
+        `expires_at DATETIME(6) NOT NULL COMMENT 'UTC'`,
+        'KEY (fence)',
+      ];
+    case 'waiter':
+      return [
+        'ticket BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY',
+        'id BINARY(32) NOT NULL',
+        `${OWNER} UNIQUE`,
+        `expires_at DATETIME(6) NOT NULL COMMENT 'UTC'`,
+        `KEY \`${names.waiterIndex}\` (id, ticket)`,
+      ];
+    case 'fence':
+      return [`id TINYINT UNSIGNED NOT NULL PRIMARY KEY COMMENT 'one row, which claims lock in turn'`];
+    case 'hold':
+      return [
+        'fence BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY',
+        `id BINARY(32) NOT NULL COMMENT 'SHA-256 of the key'`,
+        `lock_key VARCHAR(1000) NOT NULL COMMENT 'the key, for people to read'`,
+        OWNER,
+        'label VARCHAR(255) NOT NULL',
+        'connection BIGINT UNSIGNED NOT NULL',
+        `acquired_at DATETIME(6) NOT NULL COMMENT 'UTC'`,
+        `KEY \`${tableName(names, 'hold')}_key\` (id, fence)`,
+      ];
+    case 'row':
+      return [
+        `id BINARY(32) NOT NULL PRIMARY KEY COMMENT 'SHA-256 of the key'`,
+        `lock_key VARCHAR(1000) NOT NULL COMMENT 'the key, for people to read'`,
+        `created_at DATETIME(6) NOT NULL COMMENT 'UTC'`,
+      ];
+  }
 }

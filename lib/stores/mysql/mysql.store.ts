@@ -1,12 +1,12 @@
 import type { LockStore } from '../../contract/index.js';
 import { SessionStore } from '../sql/session/session.store.js';
 import { TableStore } from '../sql/table/table.store.js';
-import { catchUp } from './catch-up.js';
 import { MysqlDriver } from './mysql.driver.js';
+import { MysqlPlace } from './mysql.place.js';
 import { readMysqlOptions, type MysqlStoreOptions } from './mysql-store.options.js';
 import { NamedDialect } from './named.dialect.js';
 import { RowDialect } from './row.dialect.js';
-import { mysqlTable } from './table.dialect.js';
+import { LeaseDialect } from './table.dialect.js';
 
 /**
  * Locks in MySQL 8 or MariaDB 10.11, in one of three ways: see {@link MysqlStoreOptions.mode}.
@@ -16,20 +16,15 @@ import { mysqlTable } from './table.dialect.js';
 export function mysqlStore(options: MysqlStoreOptions): LockStore {
   const settings = readMysqlOptions(options);
   const driver = new MysqlDriver(settings);
-  const { address } = driver;
-  const { mode, tables, keepAlive, createTable } = settings;
-  const sessions = { address, keepAlive, createTable };
-  switch (mode) {
+  const place = new MysqlPlace(settings, driver);
+  switch (settings.mode) {
     case 'table': {
-      const dialect = mysqlTable(tables, address);
-      const { claim, release } = dialect.statements;
-      for (const { text } of [claim, release]) driver.prepared.add(text);
-      driver.greeting = catchUp(tables);
-      return new TableStore(dialect, driver, { ...settings, fastPollInterval: settings.pollInterval });
+      const timing = { ...settings, fastPollInterval: settings.pollInterval };
+      return new TableStore(new LeaseDialect(place, driver), driver, timing);
     }
     case 'row':
-      return new SessionStore(new RowDialect(tables, sessions), driver, settings);
+      return new SessionStore(new RowDialect(place, settings), driver, settings);
     case 'named':
-      return new SessionStore(new NamedDialect(tables, sessions), driver, settings);
+      return new SessionStore(new NamedDialect(place, settings), driver, settings);
   }
 }

@@ -2,12 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { StoreInspection } from '../../contract/index.js';
 import { keyHash, readableKey } from '../sql/key-hash.js';
 import type { AskSession, SessionClaim } from '../sql/session/session.dialect.js';
-import type { LockTables } from '../sql/table-names.js';
 import type { WrittenHold } from './holds.js';
 import { errorNumber } from './mysql.errors.js';
-import { rowName } from './mysql.schema.js';
 import { enterSession, kill, type ServerSession } from './server-session.js';
-import { SessionModes, type SessionModeOptions } from './session-modes.js';
+import { SessionModes } from './session-modes.js';
 import { NOW } from './mysql.time.js';
 
 /** How MySQL and MariaDB, in this order, say that NOWAIT would have to wait. */
@@ -19,6 +17,9 @@ const SHORT = `IF(VERSION() LIKE '%MariaDB%', 0, 1)`;
 const SWEEP_LIMIT = 50;
 /** ms, once a minute. */
 const SWEEP_TIME = 2_000;
+// Whatever completion_type says, which would have a session begin the next transaction at once, or end.
+const COMMIT = 'COMMIT AND NO CHAIN NO RELEASE';
+const ROLLBACK = 'ROLLBACK AND NO CHAIN NO RELEASE';
 // A row that is locked although nobody holds it is being made or swept, or its holder has not said so yet.
 const TRIES = 12;
 const PAUSE = 5;
@@ -30,18 +31,12 @@ const PAUSE = 5;
 export class RowDialect extends SessionModes {
   readonly shares = false;
   readonly mode = 'row';
-  readonly #row: string;
-
-  constructor(names: LockTables, options: SessionModeOptions) {
-    super(names, options);
-    this.#row = `\`${rowName(names)}\``;
-  }
 
   async tryLock(ask: AskSession, claim: SessionClaim): Promise<bigint | undefined> {
     for (let tries = 1; tries <= TRIES; tries += 1) {
       const outcome = await this.#select(ask, claim.key, ' NOWAIT');
       if (outcome === 'locked') return this.holds.write(ask, claim);
-      await ask('ROLLBACK');
+      await ask(ROLLBACK);
       if (outcome === 'missing') await this.#create(ask, claim.key);
       else if (await this.#isHeld(ask, claim.key)) return undefined;
       else await sleep(PAUSE);
@@ -54,13 +49,13 @@ export class RowDialect extends SessionModes {
     const outcome = await this.#select(ask, claim.key, '', Infinity);
     await ask(`SET SESSION innodb_lock_wait_timeout = ${SHORT}`);
     if (outcome === 'locked') return this.holds.write(ask, claim);
-    await ask('ROLLBACK');
+    await ask(ROLLBACK);
     if (outcome === 'missing') await this.#create(ask, claim.key);
     return undefined;
   }
 
   async unlock(ask: AskSession): Promise<boolean> {
-    await ask('ROLLBACK');
+    await ask(ROLLBACK);
     return true;
   }
 
@@ -78,7 +73,7 @@ export class RowDialect extends SessionModes {
   /** Removes the rows of keys that nobody has or wants. */
   async sweep(ask: AskSession): Promise<void> {
     await this.holds.sweepStarts(ask);
-    const old = `SELECT id FROM ${this.#row} WHERE created_at < ${NOW} - INTERVAL 1 MINUTE LIMIT ${SWEEP_LIMIT}`;
+    const old = `SELECT id FROM ${this.tables.row} WHERE created_at < ${NOW} - INTERVAL 1 MINUTE LIMIT ${SWEEP_LIMIT}`;
     for (const end = performance.now() + SWEEP_TIME; performance.now() < end;) {
       const { rows } = await ask(old);
       const removed = await this.#remove(
@@ -95,14 +90,16 @@ export class RowDialect extends SessionModes {
     await ask('START TRANSACTION');
     try {
       for (const id of ids) {
-        const { rows } = await ask(`SELECT 1 AS found FROM ${this.#row} WHERE id = ? FOR UPDATE SKIP LOCKED`, [id]);
+        const { rows } = await ask(`SELECT 1 AS found FROM ${this.tables.row} WHERE id = ? FOR UPDATE SKIP LOCKED`, [
+          id,
+        ]);
         if (rows.length === 0) continue;
-        await ask(`DELETE FROM ${this.#row} WHERE id = ?`, [id]);
+        await ask(`DELETE FROM ${this.tables.row} WHERE id = ?`, [id]);
         removed += 1;
       }
-      await ask('COMMIT');
+      await ask(COMMIT);
     } catch (error) {
-      await ask('ROLLBACK');
+      await ask(ROLLBACK);
       throw error;
     }
     return removed;
@@ -115,7 +112,7 @@ export class RowDialect extends SessionModes {
 
   async #isHeld(ask: AskSession, key: string): Promise<boolean> {
     const found = await this.#find(ask, key);
-    await ask('ROLLBACK');
+    await ask(ROLLBACK);
     return found !== undefined;
   }
 
@@ -126,7 +123,7 @@ export class RowDialect extends SessionModes {
     timeout?: number,
   ): Promise<'locked' | 'missing' | 'busy'> {
     try {
-      const text = `SELECT 1 AS found FROM ${this.#row} WHERE id = ? FOR UPDATE${option}`;
+      const text = `SELECT 1 AS found FROM ${this.tables.row} WHERE id = ? FOR UPDATE${option}`;
       return (await ask(text, [keyHash(key)], timeout)).rows.length > 0 ? 'locked' : 'missing';
     } catch (error) {
       if (BUSY.has(errorNumber(error))) return 'busy';
@@ -139,15 +136,15 @@ export class RowDialect extends SessionModes {
     const id = keyHash(key);
     try {
       await ask(
-        `INSERT IGNORE INTO ${this.#row} (id, lock_key, created_at) SELECT ?, CONVERT(? USING utf8mb4), ${NOW} FROM DUAL ` +
-          `WHERE NOT EXISTS (SELECT 1 FROM ${this.#row} AS present WHERE present.id = ?)`,
+        `INSERT IGNORE INTO ${this.tables.row} (id, lock_key, created_at) SELECT ?, CONVERT(? USING utf8mb4), ${NOW} FROM DUAL ` +
+          `WHERE NOT EXISTS (SELECT 1 FROM ${this.tables.row} AS present WHERE present.id = ?)`,
         [id, readableKey(key), id],
       );
-      await ask('COMMIT');
+      await ask(COMMIT);
     } catch (error) {
       // Somebody else is making it, or has it already.
       if (!BUSY.has(errorNumber(error))) throw error;
-      await ask('ROLLBACK');
+      await ask(ROLLBACK);
     }
   }
 

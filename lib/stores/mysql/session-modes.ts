@@ -3,20 +3,13 @@ import { LockOptionsError, type LockError } from '../../errors/index.js';
 import { keyHash } from '../sql/key-hash.js';
 import type { AskSession, SessionClaim, SessionDialect } from '../sql/session/session.dialect.js';
 import type { SqlPool } from '../sql/sql.connection.js';
-import type { LockTables } from '../sql/table-names.js';
 import { endedByServer, isMissingTable, unavailable } from './mysql.errors.js';
 import { Holds } from './holds.js';
 import type { MysqlMode } from './mysql.modes.js';
-import { schemaOf } from './mysql.schema.js';
+import type { MysqlPlace } from './mysql.place.js';
+import type { MysqlTables } from './mysql.tables.js';
+import type { MysqlSettings } from './mysql-store.options.js';
 import { endSession, isBusy, leaveSession, type ServerSession } from './server-session.js';
-
-export interface SessionModeOptions {
-  /** Where the server is, for messages. */
-  readonly address: string;
-  /** ms between two signs of life of a session that holds something. */
-  readonly keepAlive: number;
-  readonly createTable: boolean;
-}
 
 // The server waits for hours, by default, for a client whose network has swallowed its farewell.
 const SHORTEST_SILENCE = 60_000;
@@ -38,17 +31,23 @@ export abstract class SessionModes implements SessionDialect {
     wakeUp: 'push',
   };
 
-  protected readonly holds: Holds;
+  #holds: Holds | undefined;
 
   constructor(
-    private readonly names: LockTables,
-    private readonly options: SessionModeOptions,
-  ) {
-    this.holds = new Holds(names);
+    private readonly place: MysqlPlace,
+    private readonly settings: MysqlSettings,
+  ) {}
+
+  protected get tables(): MysqlTables {
+    return this.place.tables;
+  }
+
+  protected get holds(): Holds {
+    return (this.#holds ??= new Holds(this.tables));
   }
 
   get schema(): readonly string[] {
-    return schemaOf(this.mode, this.names);
+    return this.place.schema;
   }
 
   lockName(key: string): string {
@@ -56,16 +55,12 @@ export abstract class SessionModes implements SessionDialect {
   }
 
   async check(pool: SqlPool, timeout: number): Promise<void> {
-    const connection = await pool.connect(timeout);
-    try {
-      const { rows } = await connection.query(`SHOW STATUS LIKE 'wsrep_cluster_size'`, [], timeout);
-      if (Number(rows[0]?.['Value'] ?? 0) < 2) return;
-    } finally {
-      connection.release();
-    }
-    throw new LockOptionsError(
-      `mysqlStore(): mode '${this.mode}' locks on one node only, and ${this.options.address} is one of a Galera cluster. Use mode 'table'.`,
-    );
+    await this.place.find();
+    await this.#refuseCluster(pool, timeout);
+  }
+
+  probe(ask: AskSession): Promise<void> {
+    return this.place.probe(ask);
   }
 
   /** Begins with the fencing tokens, and with the table that they come from, should the server have lost it. */
@@ -73,7 +68,7 @@ export abstract class SessionModes implements SessionDialect {
     try {
       await this.holds.catchUp(ask);
     } catch (error) {
-      if (!this.options.createTable || !isMissingTable(error)) throw error;
+      if (!this.settings.createTable || !isMissingTable(error)) throw error;
       for (const text of this.schema) await ask(text);
       await this.holds.catchUp(ask);
     }
@@ -106,11 +101,24 @@ export abstract class SessionModes implements SessionDialect {
   }
 
   toLockError(error: unknown): LockError {
-    return unavailable(error, this.options.address);
+    return unavailable(error, this.place.address);
   }
 
   /** s after which the server ends a session of which it hears nothing. */
   protected get silence(): number {
-    return Math.ceil(Math.max(SHORTEST_SILENCE, 6 * this.options.keepAlive) / 1_000);
+    return Math.ceil(Math.max(SHORTEST_SILENCE, 6 * this.settings.keepAlive) / 1_000);
+  }
+
+  async #refuseCluster(pool: SqlPool, timeout: number): Promise<void> {
+    const connection = await pool.connect(timeout);
+    try {
+      const { rows } = await connection.query(`SHOW STATUS LIKE 'wsrep_cluster_size'`, [], timeout);
+      if (Number(rows[0]?.['Value'] ?? 0) < 2) return;
+    } finally {
+      connection.release();
+    }
+    throw new LockOptionsError(
+      `mysqlStore: mode '${this.mode}' locks on one node only, and ${this.place.address} is one of a Galera cluster. Use mode 'table'.`,
+    );
   }
 }

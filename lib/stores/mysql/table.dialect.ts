@@ -1,33 +1,69 @@
-import type { LockTables } from '../sql/table-names.js';
-import type { Lease, RunSql, TableDialect } from '../sql/table/table.dialect.js';
+import type { StoreGuarantees } from '../../contract/index.js';
+import type { LockError } from '../../errors/index.js';
+import type { SqlResult } from '../sql/sql.connection.js';
+import type { Lease, RunSql, TableDialect, TableStatements } from '../sql/table/table.dialect.js';
+import { catchUp } from './catch-up.js';
+import type { MysqlDriver } from './mysql.driver.js';
 import { isConflict, isMissingTable, unavailable } from './mysql.errors.js';
-import { schemaOf } from './mysql.schema.js';
+import type { MysqlPlace } from './mysql.place.js';
 import { NOW } from './mysql.time.js';
 import { marks, tableStatements } from './table.sql.js';
 
-/** @param address where the server is, for messages */
-export function mysqlTable(names: LockTables, address: string): TableDialect {
-  return {
-    name: 'mysql',
-    guarantees: {
-      ownership: true,
-      fencing: 'global',
-      survivesFailover: false,
-      fifo: true,
-      reach: 'network',
-      expiry: 'lease',
-      wakeUp: 'poll',
-    },
-    schema: schemaOf('table', names),
-    statements: tableStatements(names),
-    claimDequeues: false,
-    readClaim: ({ insertId }) => (insertId === 0n ? undefined : insertId),
-    wasLive: ({ changes }) => changes > 0,
-    renew: (run, leases) => renew(names.lock, run, leases),
-    isConflict,
-    isMissingTable,
-    toLockError: (error) => unavailable(error, address),
+/** A lease in a row of a table. */
+export class LeaseDialect implements TableDialect {
+  readonly name = 'mysql';
+  readonly guarantees: StoreGuarantees = {
+    ownership: true,
+    fencing: 'global',
+    survivesFailover: false,
+    fifo: true,
+    reach: 'network',
+    expiry: 'lease',
+    wakeUp: 'poll',
   };
+  readonly claimDequeues = false;
+  readonly isConflict = isConflict;
+  readonly isMissingTable = isMissingTable;
+  #statements: TableStatements | undefined;
+
+  constructor(
+    private readonly place: MysqlPlace,
+    private readonly driver: MysqlDriver,
+  ) {}
+
+  get schema(): readonly string[] {
+    return this.place.schema;
+  }
+
+  get statements(): TableStatements {
+    return (this.#statements ??= tableStatements(this.place.tables));
+  }
+
+  check(): Promise<void> {
+    return this.place.find();
+  }
+
+  async probe(run: RunSql): Promise<void> {
+    await this.place.probe(run);
+    for (const { text } of [this.statements.claim, this.statements.release]) this.driver.prepared.add(text);
+    this.driver.greeting = catchUp(this.place.tables);
+  }
+
+  readClaim({ insertId }: SqlResult): bigint | undefined {
+    return insertId === 0n ? undefined : insertId;
+  }
+
+  wasLive({ changes }: SqlResult): boolean {
+    return changes > 0;
+  }
+
+  renew(run: RunSql, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
+    return renew(this.place.tables.lock, run, leases);
+  }
+
+  toLockError(error: unknown): LockError {
+    return unavailable(error, this.place.address);
+  }
 }
 
 async function renew(table: string, run: RunSql, leases: readonly Lease[]): Promise<ReadonlySet<string>> {
@@ -38,14 +74,14 @@ async function renew(table: string, run: RunSql, leases: readonly Lease[]): Prom
     const live = `id IN (${marks(group)}) AND owner IN (${marks(group)}) AND expires_at > ${NOW}`;
     const which = [...group.map(({ id }) => id), ...owners];
     const { changes } = await run(
-      `UPDATE \`${table}\` FORCE INDEX (PRIMARY) SET expires_at = ${NOW} + INTERVAL ? * 1000 MICROSECOND WHERE ${live}`,
+      `UPDATE ${table} FORCE INDEX (PRIMARY) SET expires_at = ${NOW} + INTERVAL ? * 1000 MICROSECOND WHERE ${live}`,
       [ttl, ...which],
     );
     // A lease that is live now has been so all the time, and was renewed: nothing brings back one that has run out.
     const found =
       changes === group.length
         ? owners
-        : (await run(`SELECT owner FROM \`${table}\` WHERE ${live}`, which)).rows.map(({ owner }) => String(owner));
+        : (await run(`SELECT owner FROM ${table} WHERE ${live}`, which)).rows.map(({ owner }) => String(owner));
     for (const owner of found) renewed.add(owner);
   }
   return renewed;

@@ -1,6 +1,6 @@
 import { statement, type Statement } from '../sql/statement.js';
-import type { LockTables } from '../sql/table-names.js';
 import type { TableStatements } from '../sql/table/table.dialect.js';
+import type { MysqlTables } from './mysql.tables.js';
 import { milliseconds, NOW } from './mysql.time.js';
 
 /** Text that came as bytes, cut to what a column holds. */
@@ -13,48 +13,48 @@ const sql = (source: string): Statement => statement('question', source);
 export const marks = (values: readonly unknown[]): string => values.map(() => '?').join(', ');
 
 /** The statements of {@link TableStatements} in what MySQL 8 and MariaDB 10.11 have in common. */
-export function tableStatements(names: LockTables): TableStatements {
-  const { lock, waiter, fence } = names;
-  const dequeue = sql(`DELETE FROM \`${waiter}\` WHERE owner = @owner`);
-  const remove = sql(`DELETE FROM \`${lock}\` WHERE id = @id AND owner = @owner`);
-  const ownTicket = `(SELECT own.ticket FROM \`${waiter}\` AS own WHERE own.owner = @owner)`;
+export function tableStatements(tables: MysqlTables): TableStatements {
+  const { lock, waiter, fence } = tables;
+  const dequeue = sql(`DELETE FROM ${waiter} WHERE owner = @owner`);
+  const remove = sql(`DELETE FROM ${lock} WHERE id = @id AND owner = @owner`);
+  const ownTicket = `(SELECT own.ticket FROM ${waiter} AS own WHERE own.owner = @owner)`;
   // Whoever has no ticket stands behind all that there are.
   const aheadOfOwn = `queued.ticket < COALESCE(${ownTicket}, 18446744073709551615)`;
   return {
-    claim: claim(names, 'queued.owner <> @owner'),
-    claimInTurn: claim(names, aheadOfOwn),
+    claim: claim(tables, 'queued.owner <> @owner'),
+    claimInTurn: claim(tables, aheadOfOwn),
 
     look: sql(`
       SELECT held.owner, held.label, ${milliseconds(NOW, 'held.expires_at')} AS remaining, (
-        SELECT COUNT(*) FROM \`${waiter}\` AS queued
+        SELECT COUNT(*) FROM ${waiter} AS queued
         WHERE queued.id = @id AND queued.expires_at > ${NOW} AND ${aheadOfOwn}
       ) AS ahead, (
-        SELECT ${milliseconds(NOW, 'mine.expires_at')} FROM \`${waiter}\` AS mine
+        SELECT ${milliseconds(NOW, 'mine.expires_at')} FROM ${waiter} AS mine
         WHERE mine.owner = @owner AND mine.expires_at > ${NOW}
       ) AS ticket
-      FROM \`${fence}\` AS turn LEFT JOIN \`${lock}\` AS held ON held.id = @id AND held.expires_at > ${NOW}
+      FROM ${fence} AS turn LEFT JOIN ${lock} AS held ON held.id = @id AND held.expires_at > ${NOW}
       WHERE turn.id = 1`),
 
     enqueue: sql(`
-      INSERT INTO \`${waiter}\` (id, owner, expires_at) VALUES (@id, @owner, ${NOW} + INTERVAL @life * 1000 MICROSECOND)
+      INSERT INTO ${waiter} (id, owner, expires_at) VALUES (@id, @owner, ${NOW} + INTERVAL @life * 1000 MICROSECOND)
       ON DUPLICATE KEY UPDATE expires_at = ${NOW} + INTERVAL @life * 1000 MICROSECOND`),
 
     dequeue,
 
     // A row that has expired counts as gone although it still stands.
-    release: sql(`DELETE FROM \`${lock}\` WHERE id = @id AND owner = @owner AND expires_at > ${NOW}`),
-    forceRelease: sql(`DELETE FROM \`${lock}\` WHERE id = @id AND expires_at > ${NOW}`),
+    release: sql(`DELETE FROM ${lock} WHERE id = @id AND owner = @owner AND expires_at > ${NOW}`),
+    forceRelease: sql(`DELETE FROM ${lock} WHERE id = @id AND expires_at > ${NOW}`),
     abandon: [dequeue, remove],
 
     inspect: sql(`
       SELECT held.owner, held.label, held.fence, ${milliseconds('held.acquired_at', NOW)} AS age,
         ${milliseconds(NOW, 'held.expires_at')} AS remaining, (
-          SELECT COUNT(*) FROM \`${waiter}\` AS queued WHERE queued.id = @id AND queued.expires_at > ${NOW}
+          SELECT COUNT(*) FROM ${waiter} AS queued WHERE queued.id = @id AND queued.expires_at > ${NOW}
         ) AS waiters
-      FROM \`${lock}\` AS held WHERE held.id = @id AND held.expires_at > ${NOW}`),
+      FROM ${lock} AS held WHERE held.id = @id AND held.expires_at > ${NOW}`),
 
     // Rows stand only while a key is held or wanted, so that reading all of them is nothing.
-    sweep: [lock, waiter].map((table) => sql(`DELETE FROM \`${table}\` WHERE expires_at <= ${NOW} LIMIT @limit`)),
+    sweep: [lock, waiter].map((table) => sql(`DELETE FROM ${table} WHERE expires_at <= ${NOW} LIMIT @limit`)),
   };
 }
 
@@ -70,17 +70,17 @@ export function tableStatements(names: LockTables): TableStatements {
  * SIMULTANEOUS_ASSIGNMENT: the condition comes out the same either way, since what it goes by is assigned last, and
  * an owner that has just been assigned counts as the owner's own.
  */
-function claim({ lock, waiter, fence }: LockTables, inTheWay: string): Statement {
+function claim({ lock, waiter, fence }: MysqlTables, inTheWay: string): Statement {
   const expired = `expires_at <= ${NOW}`;
   const takeOver = ['acquired_at', 'label', 'owner', 'expires_at'].map(
     (column) => `${column} = IF(${expired} OR owner = VALUES(owner), VALUES(${column}), ${column})`,
   );
   return sql(`
-    INSERT INTO \`${lock}\` (id, lock_key, label, owner, acquired_at, expires_at)
+    INSERT INTO ${lock} (id, lock_key, label, owner, acquired_at, expires_at)
     SELECT @id, ${text('key', 1_000)}, ${text('label', 255)}, @owner, ${NOW}, ${NOW} + INTERVAL @ttl * 1000 MICROSECOND
-    FROM \`${fence}\` AS turn
+    FROM ${fence} AS turn
     WHERE turn.id = 1 AND NOT EXISTS (
-      SELECT 1 FROM \`${waiter}\` AS queued
+      SELECT 1 FROM ${waiter} AS queued
       WHERE queued.id = @id AND queued.expires_at > ${NOW} AND ${inTheWay}
     )
     FOR UPDATE

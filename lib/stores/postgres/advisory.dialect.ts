@@ -2,7 +2,6 @@ import type { StoreInspection } from '../../contract/index.js';
 import { keyHash } from '../sql/key-hash.js';
 import type { AskSession, SessionClaim } from '../sql/session/session.dialect.js';
 import type { SqlResult } from '../sql/sql.connection.js';
-import type { PostgresSettings } from './postgres.options.js';
 import { PostgresSessionDialect } from './session.dialect.js';
 import { readHolder } from './session-label.js';
 
@@ -17,27 +16,19 @@ const UNLOCK = 'SELECT pg_advisory_unlock($1::bigint) AS unlocked';
 /** `pg_advisory_lock`: session-level locks on 64 bits of the SHA-256 of the key. */
 export class AdvisoryDialect extends PostgresSessionDialect {
   readonly shares = true;
-  readonly #try: string;
-  readonly #lock: string;
-
-  constructor(settings: PostgresSettings) {
-    super(settings);
-    // CASE is what PostgreSQL promises to evaluate in order: the token is drawn when the lock is held.
-    const drawn = `THEN nextval('${this.names.fence}') END AS fence`;
-    this.#try = `SELECT CASE WHEN pg_try_advisory_lock($1::bigint) ${drawn}`;
-    this.#lock = `SELECT CASE WHEN pg_advisory_lock($1::bigint)::text IS NOT NULL ${drawn}`;
-  }
 
   lockName(key: string): string {
     return String(advisoryKey(key));
   }
 
   async tryLock(ask: AskSession, { key }: SessionClaim): Promise<bigint | undefined> {
-    return readFence(await ask(this.#try, [this.lockName(key)]));
+    return readFence(await ask(this.#drawing('pg_try_advisory_lock($1::bigint)'), [this.lockName(key)]));
   }
 
   async lock(ask: AskSession, { key }: SessionClaim): Promise<bigint | undefined> {
-    return readFence(await ask(this.#lock, [this.lockName(key)], Infinity));
+    return readFence(
+      await ask(this.#drawing('pg_advisory_lock($1::bigint)::text IS NOT NULL'), [this.lockName(key)], Infinity),
+    );
   }
 
   async unlock(ask: AskSession, { key }: SessionClaim): Promise<boolean> {
@@ -58,6 +49,11 @@ export class AdvisoryDialect extends PostgresSessionDialect {
   protected async holder(ask: AskSession, key: string): Promise<number | undefined> {
     const { rows } = await ask(`SELECT pid FROM (${ONE_KEY}) AS locks WHERE granted LIMIT 1`, [this.lockName(key)]);
     return rows[0] && Number(rows[0]['pid']);
+  }
+
+  // CASE is what PostgreSQL promises to evaluate in order: the token is drawn when the lock is held.
+  #drawing(locked: string): string {
+    return `SELECT CASE WHEN ${locked} THEN nextval('${this.names.fence}') END AS fence`;
   }
 }
 

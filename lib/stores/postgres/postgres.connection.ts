@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { systemClock } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
-import { isNotPrepared } from './postgres.errors.js';
+import { isInFailedTransaction, isNotPrepared } from './postgres.errors.js';
 import type { SqlConnection, SqlResult } from '../sql/sql.connection.js';
 import type { PgClient, PgResult } from './postgres.client.js';
+import { STATUS_QUESTION, transactionStatus } from './transaction-status.js';
 
 /** Whether sessions keep statements prepared. Switched off for good when it turns out that they are not real sessions. */
 export interface Preparing {
@@ -43,6 +44,24 @@ export class PgConnection implements SqlConnection {
   ) {
     client.on('error', this.#onError);
     client.on('end', this.#onEnd);
+  }
+
+  /** Whether it is known to be outside of any transaction. */
+  get isIdle(): boolean {
+    return transactionStatus(this.client) === 'I';
+  }
+
+  /** Asks, where that is not known, and after what was sent and not waited for, such as a ROLLBACK. */
+  async becomesIdle(timeout: number): Promise<boolean> {
+    if (transactionStatus(this.client) !== undefined) return false;
+    try {
+      const { rows } = await this.query(STATUS_QUESTION, [], timeout);
+      return (transactionStatus(this.client) ?? (rows[0]?.['outside'] === true ? 'I' : 'T')) === 'I';
+    } catch (error) {
+      if (transactionStatus(this.client) === 'E' || isInFailedTransaction(error)) return false;
+      this.destroy();
+      throw error;
+    }
   }
 
   /** Passes on what the server announces to this session. */

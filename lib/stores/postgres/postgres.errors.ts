@@ -23,6 +23,11 @@ export function isNotPrepared(error: unknown): boolean {
   return state === '26000' || state === '42P05';
 }
 
+/** An earlier statement of the transaction has failed. */
+export function isInFailedTransaction(error: unknown): boolean {
+  return sqlState(error) === '25P02';
+}
+
 /** The server has ended the session: by an administrator, at a shutdown, after a crash, or for having idled. */
 export function endedByServer(error: unknown): boolean {
   return ['57P01', '57P02', '57P03', '57P05', '25P03'].includes(sqlState(error) ?? '');
@@ -32,6 +37,8 @@ export function endedByServer(error: unknown): boolean {
 export function isLockNotAvailable(error: unknown): boolean {
   return sqlState(error) === '55P03';
 }
+
+export const READ_ONLY = 'this server is read-only, connect to the primary';
 
 const REASONS: Partial<Record<string, string>> = {
   '3D000': 'the database does not exist',
@@ -48,6 +55,17 @@ export function toLockError(error: unknown, address: string): LockError {
   const message = error instanceof Error && error.message ? error.message : String(error);
   // Class 28: invalid authorization.
   const reason = state?.startsWith('28') ? 'the login was refused' : REASONS[state ?? ''];
-  const text = `PostgreSQL at ${address} failed: ${reason ? `${reason}: ` : ''}${message}`;
+  const advice = adviceOn(state, message);
+  const text = `PostgreSQL at ${address} failed: ${reason ? `${reason}: ` : ''}${message}${advice ? ` (${advice})` : ''}`;
   return new LockUnavailableError(text, { cause: error, retryable: reason === undefined });
+}
+
+function adviceOn(state: string | undefined, message: string): string | undefined {
+  // Until a failover is over.
+  if (state === '25006') return READ_ONLY;
+  if (state !== '42501' || !/\bschema\b/.test(message)) return undefined;
+  return (
+    'grant USAGE on the schema, and either grant CREATE on the schema, or run postgresSchema() as a migration ' +
+    'and set createTable: false'
+  );
 }

@@ -1,7 +1,7 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { parseDuration, show, type Duration } from '../../options/duration.js';
 import { lockTables, type LockTables } from '../sql/table-names.js';
-import { poolProblem, type PgConfig, type PgPool } from './postgres.client.js';
+import { poolProblem, poolSize, type PgConfig, type PgPool } from './postgres.client.js';
 
 export type PostgresMode = 'table' | 'row' | 'advisory';
 
@@ -24,7 +24,10 @@ export interface PostgresStoreOptions {
    * they share it, and the mode; advisory locks have no table and are shared by the whole database. @default 'distributed_lock'
    */
   readonly table?: string | undefined;
-  /** The schema of the tables. Default: the first of the session's `search_path` that has them, or may have them. */
+  /**
+   * The schema of the tables. Default: the first of the `search_path` that has them, or else the first that there is; the
+   * `search_path` that sessions begin with, not what was SET on one of them later. Looked up once, at start.
+   */
   readonly schema?: string | undefined;
   /** Whether missing tables are created. When `false`, create them by what `postgresSchema()` gives. @default true */
   readonly createTable?: boolean | undefined;
@@ -40,8 +43,9 @@ export interface PostgresStoreOptions {
    */
   readonly pollInterval?: Duration | undefined;
   /**
-   * How often a session that holds something is asked for a sign of life; when none comes in as long again, it is given
-   * up and its locks are lost. @default '5s'
+   * How often a session that holds something, or listens (mode `table`), is asked for a sign of life; when none comes in
+   * as long again, it is given up and its locks are lost. The server ends one that it has not heard of for a minute, or
+   * six times as long as this. @default '5s'
    */
   readonly keepAlive?: Duration | undefined;
   /**
@@ -66,6 +70,8 @@ export interface PostgresSettings {
   readonly connectTimeout: number;
   readonly pollInterval: number;
   readonly keepAlive: number;
+  /** ms after which the server ends a session that holds something and gives no sign of life. */
+  readonly silence: number;
   readonly maxConnections: number;
   /** Whether there is room for a session that listens. */
   readonly listens: boolean;
@@ -73,6 +79,14 @@ export interface PostgresSettings {
 
 const PLACE = 'postgresStore';
 const MODES: readonly unknown[] = ['table', 'row', 'advisory'];
+const SHORTEST_SILENCE = 60_000;
+/** Options that do nothing in other modes. */
+const ONLY_IN: Partial<Record<keyof PostgresStoreOptions, { readonly modes: PostgresMode[]; readonly hint?: string }>> =
+  {
+    channel: { modes: ['table'] },
+    pollInterval: { modes: ['table'] },
+    maxConnections: { modes: ['row', 'advisory'], hint: "; the size of a pool is the pool's own max" },
+  };
 const IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/;
 const KNOWN: Record<keyof PostgresStoreOptions, true> = {
   pool: true,
@@ -102,14 +116,16 @@ export function postgresSettings(options: PostgresStoreOptions): PostgresSetting
   const { mode = 'table', createTable = true } = options;
   if (!MODES.includes(mode)) throw wrong(`mode is ${show(mode)}, but must be 'table', 'row' or 'advisory'`);
   if (typeof createTable !== 'boolean') throw wrong(`createTable is ${show(createTable)}, but must be true or false`);
+  refuseOthers(options, mode);
   const duration = (name: 'commandTimeout' | 'connectTimeout' | 'pollInterval' | 'keepAlive', ms: number): number =>
     parseDuration(options[name] ?? ms, { min: 10 }, name, PLACE);
   const names = postgresNames(options);
-  const poolSize = sizeOf(options.pool);
-  if (mode !== 'table' && poolSize < 2) {
+  const size = poolSize(options.pool);
+  if (mode !== 'table' && size < 2) {
     throw wrong(`mode '${mode}' needs a pool of at least 2: a session to hold with, and one to ask with`);
   }
-  const maxConnections = connectionsOf(options.maxConnections, poolSize);
+  const maxConnections = connectionsOf(options.maxConnections, size);
+  const keepAlive = duration('keepAlive', 5_000);
   return {
     ...sourceOf(options, mode === 'table' ? 10 : maxConnections + 2),
     ...names,
@@ -119,10 +135,11 @@ export function postgresSettings(options: PostgresStoreOptions): PostgresSetting
     commandTimeout: duration('commandTimeout', 1_000),
     connectTimeout: duration('connectTimeout', 5_000),
     pollInterval: duration('pollInterval', 500),
-    keepAlive: duration('keepAlive', 5_000),
+    keepAlive,
+    silence: Math.max(SHORTEST_SILENCE, 6 * keepAlive),
     maxConnections,
     // It takes a session of the pool for good.
-    listens: poolSize > 1,
+    listens: size > 1,
   };
 }
 
@@ -145,8 +162,11 @@ function identifier(value: unknown, name: string): string {
   );
 }
 
-function sizeOf(pool: PgPool | undefined): number {
-  return Number((pool?.options as { max?: unknown } | undefined)?.max ?? Infinity);
+function refuseOthers(options: PostgresStoreOptions, mode: PostgresMode): void {
+  for (const [name, { modes, hint = '' }] of Object.entries(ONLY_IN)) {
+    if (options[name as keyof PostgresStoreOptions] === undefined || modes.includes(mode)) continue;
+    throw wrong(`${name} is for mode ${modes.map(show).join(' or ')}, and does nothing in mode '${mode}'${hint}`);
+  }
 }
 
 function connectionsOf(maxConnections: unknown, max: number): number {

@@ -1,7 +1,7 @@
 import { systemClock } from '../../contract/index.js';
 import { LockOptionsError, LockUnavailableError } from '../../errors/index.js';
 import type { SqlPool } from '../sql/sql.connection.js';
-import type { PgClient, PgConfig, PgPool } from './postgres.client.js';
+import { poolSize, type PgClient, type PgConfig, type PgPool } from './postgres.client.js';
 import { PgConnection, type Preparing } from './postgres.connection.js';
 
 /** Where the sessions come from: a pool of the user's, or one of our own that is made at the first use. */
@@ -19,10 +19,24 @@ export class PgSessions implements SqlPool {
     readonly address: string,
   ) {}
 
+  /** A session outside of any transaction: what a lock writes must be committed by nobody else, and undone by nobody. */
   async connect(timeout: number): Promise<PgConnection> {
     if (this.#closed) throw this.#closedError();
     const pool = this.#pool ?? (await this.#made());
-    return new PgConnection(await this.#within(timeout, pool.connect()), this.address, this.#preparing);
+    const end = performance.now() + timeout;
+    const skipped: PgConnection[] = [];
+    try {
+      for (;;) {
+        const client = await this.#within(Math.round(end - performance.now()), pool.connect());
+        const connection = new PgConnection(client, this.address, this.#preparing);
+        if (connection.isIdle || (await connection.becomesIdle(timeout))) return connection;
+        skipped.push(connection);
+        if (!hasAnother(pool)) throw this.#inTransaction();
+      }
+    } finally {
+      // As they came: whoever began that transaction may still mean to end it.
+      for (const connection of skipped) connection.release();
+    }
   }
 
   async close(): Promise<void> {
@@ -79,11 +93,25 @@ export class PgSessions implements SqlPool {
     });
   }
 
+  #inTransaction(): LockUnavailableError {
+    return new LockUnavailableError(
+      `the pool of PostgreSQL at ${this.address} handed out a client within a transaction, in which a lock would be ` +
+        'undone with it: a COMMIT or ROLLBACK is missing in the application before it releases that client. ' +
+        'Or let the store make a pool of its own (connection)',
+    );
+  }
+
   #closedError(): LockUnavailableError {
     return new LockUnavailableError(`the connections to PostgreSQL at ${this.address} were closed`, {
       retryable: false,
     });
   }
+}
+
+/** Whether the pool has a session left, or room for one, so that asking for it takes no longer than connecting. */
+function hasAnother(pool: PgPool): boolean {
+  const { idleCount = 0, totalCount = Infinity } = pool;
+  return idleCount > 0 || totalCount < poolSize(pool);
 }
 
 async function ownPool(config: PgConfig): Promise<PgPool> {

@@ -9,20 +9,37 @@ export interface SessionId {
   readonly before: Readonly<Record<string, string>>;
 }
 
-// A lock may be held and waited for as long as its holder likes; what is not known to an older server is left alone.
-const OFF = [
-  'statement_timeout',
-  'lock_timeout',
-  'idle_in_transaction_session_timeout',
-  'idle_session_timeout',
-  'transaction_timeout',
-];
 const CHECK = 'client_connection_check_interval';
+// The largest numbers that the settings take, in ms, and Linux for its keep-alive, in s.
+const LONGEST = 2 ** 31 - 1;
+const LONGEST_KEEPALIVE = 32_767;
 const START = 'extract(epoch FROM backend_start)::text';
 
-/** Takes every limit off a session, and has the server look whether its client is still there while it waits (14 and later). */
-export async function takeLimitsOff(ask: AskSession): Promise<SessionId> {
-  const names = [...OFF, CHECK, LABEL_SETTING];
+/**
+ * A lock may be held and waited for as long as its holder likes. But a session that is not heard of for so many ms gives
+ * no sign of life: its process is stopped, or its host has vanished, and the server ends it. One that waits is not idle.
+ */
+function limits(silence: number): Readonly<Record<string, string>> {
+  const ms = String(Math.min(silence, LONGEST));
+  const seconds = (part: number): string => String(Math.min(Math.ceil(silence / part / 1_000), LONGEST_KEEPALIVE));
+  return {
+    statement_timeout: '0',
+    lock_timeout: '0',
+    transaction_timeout: '0',
+    idle_in_transaction_session_timeout: ms,
+    idle_session_timeout: ms,
+    // For a wait whose host has vanished, and for answers that nobody takes.
+    tcp_keepalives_idle: seconds(2),
+    tcp_keepalives_interval: seconds(6),
+    tcp_keepalives_count: '3',
+    tcp_user_timeout: ms,
+  };
+}
+
+/** Sets a session up to hold locks, and has the server look whether its client is still there while it waits (14 and later). */
+export async function setLimits(ask: AskSession, silence: number): Promise<SessionId> {
+  const wanted = limits(silence);
+  const names = [...Object.keys(wanted), CHECK, LABEL_SETTING];
   const { rows } = await ask(
     `SELECT pid, ${START} AS start, ARRAY(SELECT current_setting(name, true) FROM unnest($1::text[]) AS name) AS before
     FROM pg_stat_activity WHERE pid = pg_backend_pid()`,
@@ -33,7 +50,8 @@ export async function takeLimitsOff(ask: AskSession): Promise<SessionId> {
   row.before.forEach((value, index) => {
     if (value !== null) before[names[index] as string] = value;
   });
-  await set(ask, Object.fromEntries(OFF.filter((name) => name in before).map((name) => [name, '0'])));
+  // What is not known to an older server is left alone.
+  await set(ask, Object.fromEntries(Object.entries(wanted).filter(([name]) => name in before)));
   if (CHECK in before) {
     // Not every operating system can: a waiter that was killed then stays in the queue until its turn comes.
     await set(ask, { [CHECK]: '1000' }).catch(() => undefined);

@@ -7,9 +7,11 @@ import { refuseTransactionPooling } from './pooling.js';
 import { endedByServer, toLockError } from './postgres.errors.js';
 import { GUARANTEES } from './postgres.guarantees.js';
 import type { PostgresSettings } from './postgres.options.js';
-import { qualified, schemaOf } from './postgres.schema.js';
+import { PgPlace } from './postgres.place.js';
+import { probe } from './postgres.probe.js';
+import { schemaOf } from './postgres.schema.js';
 import { setLabel } from './session-label.js';
-import { restoreSettings, takeLimitsOff, terminateSession, waitsForLock, type SessionId } from './session-settings.js';
+import { restoreSettings, setLimits, terminateSession, waitsForLock, type SessionId } from './session-settings.js';
 
 /** What row locks and advisory locks of PostgreSQL have in common. */
 export abstract class PostgresSessionDialect implements SessionDialect {
@@ -17,15 +19,20 @@ export abstract class PostgresSessionDialect implements SessionDialect {
   readonly ping = 'SELECT 1';
   readonly endedByServer = endedByServer;
   readonly guarantees: SessionDialect['guarantees'];
-  readonly schema: readonly string[];
-  protected readonly names: LockTables;
   abstract readonly shares: boolean;
+  readonly #place: PgPlace;
 
   constructor(protected readonly settings: PostgresSettings) {
-    const { tables, schema, mode } = settings;
-    this.guarantees = GUARANTEES[mode];
-    this.schema = [schemaOf(tables, schema, mode)];
-    this.names = qualified(tables, schema);
+    this.guarantees = GUARANTEES[settings.mode];
+    this.#place = new PgPlace(settings);
+  }
+
+  get schema(): readonly string[] {
+    return [schemaOf(this.settings.tables, this.#place.schema, this.settings.mode)];
+  }
+
+  protected get names(): LockTables {
+    return this.#place.names;
   }
 
   abstract lockName(key: string): string;
@@ -36,12 +43,18 @@ export abstract class PostgresSessionDialect implements SessionDialect {
   /** The session that holds the key. */
   protected abstract holder(ask: AskSession, key: string): Promise<number | undefined>;
 
-  check(pool: SqlPool): Promise<void> {
-    return refuseTransactionPooling(pool, this.settings);
+  async check(pool: SqlPool): Promise<void> {
+    await refuseTransactionPooling(pool, this.settings);
+    await this.#place.find(pool);
+  }
+
+  async probe(ask: AskSession): Promise<void> {
+    await probe(ask, this.names, this.settings);
+    this.#place.settle();
   }
 
   prepare(ask: AskSession): Promise<SessionId> {
-    return takeLimitsOff(ask);
+    return setLimits(ask, this.settings.silence);
   }
 
   restore(ask: AskSession, id: SessionId): Promise<void> {

@@ -1,7 +1,7 @@
 import { LockOptionsError } from '../../errors/index.js';
 import type { SqliteDriver, SqliteDriverName } from './sqlite.driver.js';
 
-const PLACE = 'sqliteStore()';
+const PLACE = 'sqliteStore';
 
 /**
  * The class that opens databases: the one asked for, or better-sqlite3 where it is installed and else `node:sqlite`.

@@ -51,7 +51,7 @@ export interface SqliteSettings {
   readonly journalMode: 'wal' | 'keep';
 }
 
-const PLACE = 'sqliteStore()';
+const PLACE = 'sqliteStore';
 const KNOWN: Record<keyof SqliteStoreOptions, true> = {
   filename: true,
   driver: true,
@@ -65,11 +65,15 @@ const KNOWN: Record<keyof SqliteStoreOptions, true> = {
 /** @throws LockOptionsError naming the option that is wrong */
 export function readSqliteOptions(options: SqliteStoreOptions): SqliteSettings {
   if (typeof options !== 'object' || (options as unknown) === null) {
-    throw new LockOptionsError(`${PLACE} needs options: { filename: '/var/lib/app/locks.db' }.`);
+    throw new LockOptionsError(
+      `${PLACE}: the options are ${show(options)}, but must be an object: { filename: '/var/lib/app/locks.db' }.`,
+    );
   }
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(KNOWN, name));
   if (unknown !== undefined) {
-    throw new LockOptionsError(`${PLACE}: unknown option '${unknown}'. Known: ${Object.keys(KNOWN).join(', ')}.`);
+    throw new LockOptionsError(
+      `${PLACE}: there is no option ${show(unknown)}. There are: ${Object.keys(KNOWN).join(', ')}.`,
+    );
   }
   const { driver, table = 'distributed_lock', createTable = true, journalMode = 'wal' } = options;
   const { pollInterval = 20, commandTimeout = 1_000 } = options;

@@ -105,12 +105,12 @@ export class SqliteConnection {
     // SQLite's own waiting blocks the thread, and with it the event loop.
     database.exec('PRAGMA busy_timeout = 0');
     const { clock } = database.prepare(`SELECT unixepoch('subsec') AS clock`).get({}) as { clock: number | null };
-    if (clock === null) throw new LockOptionsError(`sqliteStore(): the driver's SQLite is older than 3.42.`);
+    if (clock === null) throw new LockOptionsError(`sqliteStore: the driver's SQLite is older than 3.42.`);
     const wanted = this.settings.journalMode === 'wal' ? ' = WAL' : '';
     const { journal_mode: mode } = database.prepare(`PRAGMA journal_mode${wanted}`).get({}) as { journal_mode: string };
     if (wanted && mode !== 'wal') {
       throw new LockOptionsError(
-        `sqliteStore(): ${this.settings.filename} cannot be switched to write-ahead logging (it stays in mode ` +
+        `sqliteStore: ${this.settings.filename} cannot be switched to write-ahead logging (it stays in mode ` +
           `'${mode}'). Use a local disk, or set journalMode: 'keep'.`,
       );
     }
@@ -131,7 +131,7 @@ export class SqliteConnection {
     } catch (error) {
       if (resultCode(error) !== 'SQLITE_ERROR') throw error;
       throw new LockOptionsError(
-        `sqliteStore(): the table "${tables.lock}" in ${filename} is missing or is not a lock table ` +
+        `sqliteStore: the table "${tables.lock}" in ${filename} is missing or is not a lock table ` +
           `(${(error as Error).message}). Create it by sqliteSchema(), set createTable: true, or name another table.`,
         error,
       );

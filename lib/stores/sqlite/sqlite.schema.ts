@@ -5,6 +5,8 @@ import { lockTables, type LockTables } from '../sql/table-names.js';
  * `createTable: false`. They may be run any number of times.
  *
  * @param table the store's `table` option
+ * @returns one text of several statements, as `exec()` of better-sqlite3 and node:sqlite takes it
+ * @throws LockOptionsError when `table` is not a plain identifier
  */
 export function sqliteSchema(table = 'distributed_lock'): string {
   return schemaOf(lockTables(table, 'sqliteSchema()'));

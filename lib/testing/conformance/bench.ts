@@ -109,12 +109,12 @@ export class Bench {
     return hold === undefined;
   }
 
-  /** Starts to wait, and resolves when the store has said that the key is contended. */
+  /** Starts to wait, and resolves when the store has said that it queues. */
   async queue(store: LockStore, key: string, options?: RequestOptions): Promise<Queued> {
     let onContended: () => void = () => undefined;
     const contended = new Promise<void>((resolve) => (onContended = resolve));
-    const onStatus: AcquireRequest['onStatus'] = ({ kind }) => {
-      if (kind === 'contended') onContended();
+    const onStatus: AcquireRequest['onStatus'] = (status) => {
+      if (status.kind === 'contended' && status.queued !== false) onContended();
     };
     const queued = new Queued(store, this.request(key, { ...options, wait: true, onStatus }));
     this.onEnd(() => queued.abort());

@@ -48,9 +48,9 @@ export function engineWaiting(suite: ConformanceSuite): void {
       const key = bench.key();
       await a.acquire(key);
       for (let round = 0; round < 5; round += 1) {
-        await bench.soonDone(contended(b.acquire(key, { wait: bench.ms(60) })), 'the wait to run out');
+        await bench.soonDone(contended(b.acquire(key, { wait: bench.ms(300) })), 'the wait to run out');
         await bench.soonDone(contended(b.acquire(key, { wait: 0 })), 'the one try after it');
-        const impatient = b.acquire(key, { signal: AbortSignal.timeout(bench.ms(60)) });
+        const impatient = b.acquire(key, { signal: AbortSignal.timeout(bench.ms(300)) });
         await assert.rejects(impatient, { name: 'TimeoutError' });
         await bench.soonDone(contended(b.acquire(key, { wait: 0 })), 'the one try after an abort');
       }

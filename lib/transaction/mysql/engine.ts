@@ -1,4 +1,5 @@
 import { LockOptionsError } from '../../errors/index.js';
+import { engineProblem, engineQuery } from '../../stores/sql/innodb.js';
 import { PLACE } from '../sources/index.js';
 import type { TransactionLock } from '../transaction-lock.js';
 import type { MysqlSession } from './mysql-session.js';
@@ -20,20 +21,8 @@ export async function checkEngines(lock: TransactionLock, session: MysqlSession)
   for (const table of fencing ? [tables.lock, tables.fence] : [tables.lock]) {
     const name = `${session.database}.${table}`;
     if (known.has(name)) continue;
-    // Nothing where the table is a view, and more than one where a temporary table hides another.
-    const { engines } = await statements.one(
-      `SELECT GROUP_CONCAT(engine) AS engines FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name = '${table}'`,
-    );
-    const found = typeof engines === 'string' ? engines.split(',') : [];
-    const other = found.find((engine) => engine !== 'InnoDB');
-    if (other !== undefined) throw wrongEngine(table, other);
+    const problem = engineProblem(await statements.one(engineQuery('DATABASE()', table)));
+    if (problem !== undefined) throw new LockOptionsError(`${PLACE}: ${problem}`);
     known.add(name);
   }
-}
-
-function wrongEngine(table: string, engine: string): LockOptionsError {
-  return new LockOptionsError(
-    `${PLACE}: the engine of the table "${table}" is ${engine}, but must be InnoDB: others do not lock rows, so that two transactions ` +
-      `would hold one key at the same time. Run ALTER TABLE \`${table}\` ENGINE=InnoDB.`,
-  );
 }

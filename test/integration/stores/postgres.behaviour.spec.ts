@@ -5,7 +5,7 @@ import pg from 'pg';
 import { LockErrorCode } from '../../../lib/errors/index.js';
 import { postgresSchema, postgresStore, type PostgresStoreOptions } from '../../../lib/stores/postgres/index.js';
 import { advisoryKey } from '../../../lib/stores/postgres/advisory.dialect.js';
-import { takeLimitsOff, terminateSession } from '../../../lib/stores/postgres/session-settings.js';
+import { setLimits, terminateSession } from '../../../lib/stores/postgres/session-settings.js';
 import { PostgresBackend } from '../../support/postgres-backend.js';
 import { PgBouncer } from '../../support/pgbouncer.js';
 import { take } from '../../support/redis-requests.js';
@@ -163,11 +163,14 @@ describe.each(chosenVariants<Mode>(MODES))('%s', (_, mode) => {
     const key = newKey();
     for (let round = 0; round < 30; round += 1) {
       const hold = await a.acquire(key);
-      const released = sleep(40).then(() => hold.release());
+      const released = sleep(150).then(() => hold.release());
       await b
-        .acquire(key, { wait: 38 + (round % 7) })
+        .acquire(key, { wait: 148 + (round % 7) })
         .then((late) => late.release())
-        .catch((error: unknown) => expect(error).toMatchObject({ code: LockErrorCode.Contended }));
+        // A busy machine may take longer than that to answer at all.
+        .catch((error: { code: string }) =>
+          expect([LockErrorCode.Contended, LockErrorCode.Unavailable]).toContain(error.code),
+        );
       expect(await released).toBe(true);
     }
     await (await a.acquire(key)).release();
@@ -175,7 +178,7 @@ describe.each(chosenVariants<Mode>(MODES))('%s', (_, mode) => {
   });
 
   test('two engines on one store exclude one another, and so do the tries of one key at once', async () => {
-    const store = postgresStore({ connection: url, mode, maxConnections: 4 });
+    const store = postgresStore({ connection: url, mode, ...(mode === 'table' ? {} : { maxConnections: 4 }) });
     await store.open();
     const engines = [new TestEngine(store), new TestEngine(store)];
     cleanUps.push(() => Promise.all(engines.map((each) => each.close())));
@@ -226,12 +229,10 @@ describe.each(chosenVariants<Mode>(MODES))('%s', (_, mode) => {
   test('what is created by postgresSchema() is all that a store needs', async () => {
     await backend.query('CREATE SCHEMA IF NOT EXISTS locks_of_ours');
     const names = { mode, table: `migrated_${mode}`, schema: 'locks_of_ours' };
-    if (mode === 'table') {
-      await expect(engine({ ...names, createTable: false })).rejects.toMatchObject({
-        code: LockErrorCode.Unavailable,
-        retryable: false,
-      });
-    }
+    await expect(engine({ ...names, createTable: false })).rejects.toMatchObject({
+      code: LockErrorCode.Options,
+      message: expect.stringMatching(`"locks_of_ours"."migrated_${mode}_.*postgresSchema\\(\\{ mode: '${mode}'`),
+    });
     await backend.query(postgresSchema(names));
     await backend.query(postgresSchema(names));
     const locks = await engine({ ...names, createTable: false });
@@ -332,10 +333,10 @@ test('a session that is ended on the server has given up its locks by the time t
     const holder = new pg.Client({ connectionString: url });
     holder.on('error', () => undefined);
     await holder.connect();
-    const id = await takeLimitsOff(async (text, values = []) => {
+    const id = await setLimits(async (text, values = []) => {
       const { rows, rowCount } = await holder.query(text, [...values]);
       return { rows, changes: rowCount ?? 0 };
-    });
+    }, 60_000);
     await holder.query('SELECT pg_advisory_lock(4711)');
     await terminateSession(ask, id, 2_000);
     const { rows } = await other.query('SELECT pg_try_advisory_xact_lock(4711) AS free');

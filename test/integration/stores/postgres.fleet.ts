@@ -6,6 +6,10 @@ import type { PostgresMode } from '../../../lib/stores/postgres/index.js';
 export interface Start {
   readonly url: string;
   readonly mode: PostgresMode;
+  /** ms */
+  readonly keepAlive?: number;
+  /** ms after which the server gives up a session that holds something. */
+  readonly silence?: number;
 }
 
 /** One hold; times in ms on the host's monotonic clock. */
@@ -26,6 +30,11 @@ export class Member {
   /** Takes the key and keeps it. Gives the fencing token. */
   hold(key: string, ttl: number): Promise<string> {
     return this.#call('hold', key, ttl);
+  }
+
+  /** Whether it still has what it took last. */
+  holds(): Promise<boolean> {
+    return this.#call('holds');
   }
 
   /** So many callers ask at once, each of them for one hold. */

@@ -1,11 +1,14 @@
 // One process of a fleet: does with its own engine what its parent asks for. See postgres.fleet.ts.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LockEngine } from '../../../lib/engine/lock.engine.js';
-import { postgresStore } from '../../../lib/stores/postgres/index.js';
+import type { Hold } from '../../../lib/engine/hold.js';
+import { postgresSettings } from '../../../lib/stores/postgres/postgres.options.js';
+import { storeOf } from '../../../lib/stores/postgres/postgres.store.js';
 import type { Start, Turn } from './postgres.fleet.js';
 
-const { url, mode } = JSON.parse(process.argv[2] ?? '{}') as Start;
-const store = postgresStore({ connection: url, mode });
+const { url, mode, keepAlive, silence } = JSON.parse(process.argv[2] ?? '{}') as Start;
+const settings = postgresSettings({ connection: url, mode, keepAlive });
+const store = storeOf({ ...settings, silence: silence ?? settings.silence });
 const engine = new LockEngine({
   stores: new Map([['default', store]]),
   label: `worker:${process.pid}`,
@@ -17,10 +20,16 @@ const rest = { renew: true, wait: Infinity, maxHold: Infinity, minHold: 0, maxWa
 // One clock for all processes of the host, in ms.
 const now = () => Number(process.hrtime.bigint() / 1000n) / 1000;
 
+let last: Hold | undefined;
+
 const commands = {
   async hold(key: string, ttl: number): Promise<string> {
-    const hold = await engine.acquire(backend, { ...rest, key, ttl });
-    return String(hold.fencingToken);
+    last = await engine.acquire(backend, { ...rest, key, ttl });
+    return String(last.fencingToken);
+  },
+
+  async holds(): Promise<boolean> {
+    return last?.held ?? false;
   },
 
   async crowd(key: string, callers: number, duration: number): Promise<Turn[]> {

@@ -26,7 +26,14 @@ const wrong: [what: string, options: unknown, says: RegExp][] = [
   ['a channel that is no identifier', { connection, channel: `a'b` }, /channel is/],
   ['a duration that is none', { connection, keepAlive: 'soon' }, /keepAlive is 'soon'/],
   ['no time at all', { connection, commandTimeout: 0 }, /commandTimeout is 0/],
-  ['no sessions', { connection, maxConnections: 0 }, /maxConnections is 0/],
+  ['no sessions', { connection, mode: 'row', maxConnections: 0 }, /maxConnections is 0/],
+  [
+    'what only sessions know, for a table',
+    { connection, maxConnections: 3 },
+    /maxConnections is for mode 'row' or 'advisory', and does nothing in mode 'table'; the size of a pool/,
+  ],
+  ['a channel where nothing is announced', { connection, mode: 'row', channel: 'x' }, /channel is for mode 'table'/],
+  ['a poll where nobody polls', { connection, mode: 'advisory', pollInterval: 9 }, /pollInterval is for mode 'table'/],
   [
     'as many sessions as the pool has',
     { pool: pool(5), mode: 'row', maxConnections: 5 },
@@ -74,6 +81,7 @@ test.each([
   ['42P01', false, /does not exist/],
   ['40P01', true, /deadlock/],
   ['55P03', true, /lock timeout/],
+  ['25006', true, /this server is read-only, connect to the primary/],
   ['57P01', true, /deadlock|terminat|lock timeout/],
 ])('an error of class %s is unavailable, and says whether waiting helps', (code, retryable, says) => {
   const cause = Object.assign(new Error('deadlock detected, terminated, or lock timeout'), { code });

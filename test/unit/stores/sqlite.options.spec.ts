@@ -29,7 +29,7 @@ describe('the options of sqliteStore()', () => {
   });
 
   it.each<[string, unknown, RegExp]>([
-    ['no options', undefined, /needs options/],
+    ['no options', undefined, /the options are undefined, but must be an object/],
     ['no filename', {}, /filename is undefined/],
     ['an in-memory database', { filename: ':memory:' }, /no other process can see.*memoryStore/],
     ['a temporary database', { filename: '' }, /no other process can see.*memoryStore/],
@@ -37,7 +37,11 @@ describe('the options of sqliteStore()', () => {
     ['blanks around the name, which one driver trims', { filename: 'locks.db ' }, /without blanks/],
     ['a NUL in the name', { filename: 'a\0b' }, /path/],
     ['a name that is not text', { filename: Buffer.from('a') }, /filename is an object/],
-    ['an unknown option', { filename, pollIntervall: 5 }, /unknown option 'pollIntervall'.*pollInterval/],
+    [
+      'an unknown option',
+      { filename, pollIntervall: 5 },
+      /sqliteStore: there is no option 'pollIntervall'\. There are: .*pollInterval/,
+    ],
     ['an unknown driver', { filename, driver: 'sqlite3' }, /driver is 'sqlite3'.*'better-sqlite3', 'node:sqlite'/],
     ['a connection instead of its class', { filename, driver: {} }, /driver is an object/],
     ['a table name with a quote', { filename, table: 'a"b' }, /table is 'a"b'.*plain identifier/],

@@ -33,6 +33,8 @@ export interface SessionDialect {
    * @param timeout ms for each connection and each statement
    */
   check?(pool: SqlPool, timeout: number): Promise<void>;
+  /** Rejects with LockOptionsError when something is missing or may not be used. Called by open() once all is made. */
+  probe?(ask: AskSession): Promise<void>;
   /** Makes a new session ready (time-outs off, …) and gives what {@link terminate} knows it by. */
   prepare(ask: AskSession): Promise<unknown>;
   /** Lets the server show `label` as the one who has the session, where its locks do not say so themselves. */

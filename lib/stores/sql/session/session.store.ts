@@ -52,9 +52,9 @@ export class SessionStore implements LockStore {
     const { connectTimeout, createTable } = this.settings;
     await this.#reported(async () => {
       await this.dialect.check?.(this.pool, connectTimeout);
-      if (!createTable) return;
       await this.#sessions.ask(async (ask) => {
-        for (const text of this.dialect.schema) await ask(text);
+        for (const text of createTable ? this.dialect.schema : []) await ask(text);
+        await this.dialect.probe?.(ask);
       });
     });
     this.#sweeper?.occasion();
@@ -67,6 +67,8 @@ export class SessionStore implements LockStore {
       const hold = this.#locks.held(request.owner) ?? (await this.#locks.tryLock(request));
       if (hold) return { acquired: true, hold };
       if (!request.wait) return { acquired: false, holder: await this.#holder(request.key) };
+      // So much is known, and a short wait may hear no more.
+      request.onStatus({ kind: 'contended', queued: false });
       return { acquired: true, hold: await this.#wait(request) };
     });
   }

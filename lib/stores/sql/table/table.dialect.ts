@@ -1,6 +1,6 @@
 import type { StoreGuarantees } from '../../../contract/index.js';
 import type { LockError } from '../../../errors/index.js';
-import type { SqlResult } from '../sql.connection.js';
+import type { SqlPool, SqlResult } from '../sql.connection.js';
 import type { Statement } from '../statement.js';
 
 /**
@@ -58,6 +58,10 @@ export interface TableDialect {
   /** What creates the tables, one statement each. Repeatable, also by many processes at once. */
   readonly schema: readonly string[];
   readonly statements: TableStatements;
+  /** Called by open() before anything else, and may settle what the rest is made of. Rejects where the store cannot work. */
+  check?(pool: SqlPool): Promise<void>;
+  /** Rejects with LockOptionsError when something is missing or may not be used. Called by open() once all is made. */
+  probe?(run: RunSql): Promise<void>;
   /** Whether {@link TableStatements.claimInTurn} has removed the ticket when it won. */
   readonly claimDequeues: boolean;
   /** The fencing token of a claim that has won; `undefined`: it has not. */

@@ -46,7 +46,9 @@ export class TableRunner {
   /** Makes the tables where that is wanted, and else sees whether they are there. */
   async check(): Promise<void> {
     try {
+      await this.dialect.check?.(this.pool);
       if (this.settings.createTable) await this.#createTables();
+      await this.dialect.probe?.((text, params) => this.#once(text, params));
     } catch (error) {
       throw this.dialect.toLockError(error);
     }

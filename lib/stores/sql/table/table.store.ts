@@ -79,6 +79,8 @@ export class TableStore implements LockStore {
     this.#sweeper.occasion();
     if (hold !== undefined) return { acquired: true, hold };
     if (!request.wait) return { acquired: false, holder: (await this.#locks.look(request.key, request.owner)).holder };
+    // So much is known, and a short wait may hear no more.
+    request.onStatus({ kind: 'contended', queued: false });
     return { acquired: true, hold: await this.#waiters.during(request.owner, (bell) => this.#wait(request, bell)) };
   }
 
