@@ -15,7 +15,7 @@ interface Task {
 
 /**
  * Sees to acquisitions whose outcome nobody knows and to releases that got no answer: asks the store to abandon the
- * owner until it says yes, or until the lease has run out by itself.
+ * owner until it says yes, or until the lease has run out by itself. A session does not as long as its process lives.
  */
 export class Cleaner {
   readonly #tasks = new Set<Task>();
@@ -26,7 +26,8 @@ export class Cleaner {
   /** @param ttl how long the store may keep the key when it is never reached, in ms */
   abandon(backend: Backend, key: string, owner: string, ttl: number): void {
     if (this.#closed) return;
-    const task: Task = { backend, key, owner, until: this.clock.now() + 2 * ttl, pause: FIRST_PAUSE };
+    const until = backend.store.guarantees.expiry === 'session' ? Infinity : this.clock.now() + 2 * ttl;
+    const task: Task = { backend, key, owner, until, pause: FIRST_PAUSE };
     this.#tasks.add(task);
     void this.#try(task);
   }
