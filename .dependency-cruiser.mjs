@@ -6,6 +6,8 @@ const clients = {
   sqlite: ['better-sqlite3'],
   postgres: ['pg'],
   mysql: ['mysql2'],
+  etcd: ['etcd3', '@grpc/grpc-js'],
+  zookeeper: ['node-zookeeper-client'],
 };
 
 const nest = '(^|node_modules/)@nestjs/';

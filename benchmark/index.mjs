@@ -8,6 +8,10 @@ export const benchmarks = [
   'postgres',
   'postgres-hot-key',
   'mysql',
+  'etcd',
+  'etcd-hot-key',
+  'zookeeper',
+  'zookeeper-hot-key',
   'leaks',
 ];
 
@@ -18,5 +22,9 @@ export const serversOf = {
   postgres: ['postgres'],
   'postgres-hot-key': ['postgres'],
   mysql: ['mysql'],
+  etcd: ['etcd'],
+  'etcd-hot-key': ['etcd'],
+  zookeeper: ['zookeeper'],
+  'zookeeper-hot-key': ['zookeeper'],
   leaks: ['redis'],
 };

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import type { Clock, LockStore } from './contract/index.js';
 import type { HandOffLimits } from './engine/engine.context.js';
 import { LockOptionsError } from './errors/index.js';
+import { requireGuarantee } from './lock.guarantee.js';
 import {
   DEFAULT_LOCK_OPTIONS,
   LOCK_OPTION_NAMES,
@@ -75,6 +76,8 @@ export function resolveModuleOptions(options: LockModuleOptions): ResolvedModule
     ...resolveOptions(DEFAULT_LOCK_OPTIONS, rest, PLACE, LOCK_DEFAULTS),
     store: resolveDefaultStore(stores, options.defaultStore),
   };
+  const [name, first] = [defaults.store, stores.get(defaults.store) as LockStore];
+  if (defaults.enabled) requireGuarantee({ name, store: first }, defaults.guarantee, PLACE);
   return {
     stores,
     defaults,

@@ -8,6 +8,7 @@ import type { Lock } from './engine/lock.js';
 import type { RunPlan } from './engine/run-plan.js';
 import { LockContendedError, LockOptionsError } from './errors/index.js';
 import { checkKey, checkKeys } from './keys/index.js';
+import { requireGuarantee } from './lock.guarantee.js';
 import { inspect, type LockInspection } from './lock.inspection.js';
 import {
   ACQUIRE_OPTION_NAMES,
@@ -131,8 +132,9 @@ export class LockService {
   }
 
   /** What a lock that is taken with `options` goes by: the defaults filled in, durations in ms. */
-  options(options?: LockOptions): ResolvedLockOptions {
-    return { ...this.#resolve(options, 'options()', LOCK_OPTION_NAMES) };
+  options(options?: LockOptions): ResolvedLockOptions & { readonly store: string } {
+    const resolved = this.#resolve(options, 'options()', LOCK_OPTION_NAMES);
+    return { ...resolved, store: resolved.store ?? this.defaults.store };
   }
 
   /** What a store promises. */
@@ -182,11 +184,14 @@ export class LockService {
   }
 
   #named(options: { readonly store?: string } | undefined, place: string): Backend {
-    return this.#backend(this.#resolve(options, place, ['store']), place);
+    const { store = this.defaults.store } = this.#resolve(options, place, ['store']);
+    return this.engine.backend(store, place);
   }
 
-  #backend({ store = this.defaults.store }: ResolvedLockOptions, place: string): Backend {
-    return this.engine.backend(store, place);
+  #backend({ store = this.defaults.store, guarantee, enabled }: ResolvedLockOptions, place: string): Backend {
+    const backend = this.engine.backend(store, place);
+    if (enabled) requireGuarantee(backend, guarantee, place);
+    return backend;
   }
 }
 

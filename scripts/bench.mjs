@@ -79,7 +79,7 @@ function describeMachine() {
     memory: `${Math.round(totalmem() / 2 ** 30)} GB`,
     system: `${type()} ${release()}`,
     node: `Node ${process.version}`,
-    packages: ['@nestjs/core', 'ioredis', 'redlock', 'redis-semaphore', 'better-sqlite3', 'pg', 'mysql2']
+    packages: ['@nestjs/core', 'ioredis', 'redlock', 'redis-semaphore', 'better-sqlite3', 'pg', 'mysql2', 'etcd3']
       .map((name) => `${name} ${installed(name)}`)
       .join(', '),
   };

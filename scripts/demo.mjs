@@ -22,7 +22,9 @@ Options:
   --store redis    locks in a private redis-server, which is started for the demo
   --store postgres locks in a table of a private Postgres
   --store mysql    locks in a table of a private MariaDB
-  --url <url>      with one of these three: locks in this server instead, redis://[user:password@]host:port[/db]
+  --store etcd     locks in a private etcd
+  --store zookeeper  locks in a private ZooKeeper
+  --url <url>      with one of these servers: locks in this server instead, redis://[user:password@]host:port[/db]
   --json           one JSON object on stdout, everything else on stderr (npm run --silent demo -- --json)
   --help           this text`;
 

@@ -13,7 +13,17 @@ const { sqliteStore } = await import('nestjs-distributed-lock/sqlite');
 
 const { postgresStore } = await import('nestjs-distributed-lock/postgres');
 const { mysqlStore } = await import('nestjs-distributed-lock/mysql');
+const { zookeeperStore } = await import('nestjs-distributed-lock/zookeeper');
 
-const stores = documentedStores({ memoryStore, mysqlStore, postgresStore, redisStore, sqliteStore });
+const { etcdStore } = await import('nestjs-distributed-lock/etcd');
+const stores = documentedStores({
+  etcdStore,
+  memoryStore,
+  mysqlStore,
+  postgresStore,
+  redisStore,
+  sqliteStore,
+  zookeeperStore,
+});
 const readme = join(root, 'README.md');
 writeFileSync(readme, withGuarantees(readFileSync(readme, 'utf8'), guaranteesTable(stores)));

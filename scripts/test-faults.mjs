@@ -17,5 +17,5 @@ try {
 
 await ensureDependencies();
 await ensureBuild();
-await ensureServer('redis-server');
+for (const server of ['redis-server', 'postgres', 'mariadbd', 'etcd', 'zookeeper']) await ensureServer(server);
 conclude([await jest(['faults'], ['--runInBand'], env)]);

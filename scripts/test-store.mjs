@@ -5,7 +5,13 @@ import { ensureBuild, ensureDependencies, ensureServer } from './support/ensure.
 import { conclude, jest } from './support/jest.mjs';
 import { fail, root } from './support/run.mjs';
 
-const neededServers = { redis: ['redis-server'], postgres: ['postgres', 'pgbouncer'], mysql: ['mariadbd'] };
+const neededServers = {
+  redis: ['redis-server'],
+  postgres: ['postgres', 'pgbouncer'],
+  mysql: ['mariadbd'],
+  etcd: ['etcd', 'etcdctl'],
+  zookeeper: ['zookeeper'],
+};
 
 const folder = join(root, 'test/integration/stores');
 const names = (existsSync(folder) ? readdirSync(folder) : [])

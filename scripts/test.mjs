@@ -5,7 +5,8 @@ import { typeTests } from './support/type-tests.mjs';
 
 await ensureDependencies();
 await ensureBuild();
-for (const server of ['redis-server', 'postgres', 'pgbouncer', 'mariadbd']) await ensureServer(server);
+const servers = ['redis-server', 'postgres', 'pgbouncer', 'mariadbd', 'etcd', 'etcdctl', 'zookeeper'];
+for (const server of servers) await ensureServer(server);
 
 const args = process.argv.slice(2);
 const results = [];

@@ -1,3 +1,4 @@
+import { bareEtcd, etcd3Lock, etcdctlLock, oursEtcd } from './etcd.mjs';
 import { bareRedis } from './bare-redis.mjs';
 import { bareSqlite } from './bare-sqlite.mjs';
 import { bareMysqlRows, bareNamed, oursMysql } from './mysql.mjs';
@@ -6,6 +7,7 @@ import { ours } from './ours.mjs';
 import { bareAdvisory, barePostgresRows, oursPostgres } from './postgres.mjs';
 import { redisSemaphore } from './redis-semaphore.mjs';
 import { redlock } from './redlock.mjs';
+import { bareZookeeper, oursZookeeper } from './zookeeper.mjs';
 
 /** Each makes `{ withLock(key, body), close() }`. */
 export const contestants = {
@@ -25,4 +27,10 @@ export const contestants = {
   'bare named pair (mysql)': bareNamed,
   'ours (mysql named)': oursMysql('named'),
   'ours (mysql row)': oursMysql('row'),
+  'bare put and delete (etcd)': bareEtcd,
+  'ours (etcd)': oursEtcd,
+  'Lock of etcd3': etcd3Lock,
+  'etcdctl lock': etcdctlLock,
+  'bare create, read and delete (zookeeper)': bareZookeeper,
+  'ours (zookeeper)': oursZookeeper,
 };

@@ -67,7 +67,7 @@ export function DistributedLock(key: KeySource, options: DistributedLockOptions 
       keysOf: keyResolver(key, { method, named: namedParameters(target, name), place }),
     });
     descriptor.value = keepIdentity(locked, method);
-    addLockMetadata(locked, { id, place, store: given.store });
+    addLockMetadata(locked, { id, place, options: given });
     injectService(target);
     UseInterceptors(LockInterceptor)(target, name, descriptor);
   };

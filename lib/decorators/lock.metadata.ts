@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import type { LockOptions } from '../options/index.js';
 
 const LOCKS = Symbol('nestjs-distributed-lock:locks');
 
@@ -6,7 +7,7 @@ export interface LockMetadata {
   /** Stands for one use of the decorator. */
   readonly id: symbol;
   readonly place: string;
-  readonly store: string | undefined;
+  readonly options: Pick<LockOptions, 'store' | 'guarantee' | 'enabled'>;
 }
 
 export function addLockMetadata(method: object, lock: LockMetadata): void {

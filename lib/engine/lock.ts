@@ -26,7 +26,8 @@ export interface Lock extends AsyncDisposable {
   /** @throws LockLostError when the lock is no longer held */
   throwIfLost(): void;
   /**
-   * Makes the lease last at least `duration` from now, once; default: its ttl. Renewal goes on as before.
+   * Makes the lease last at least `duration` from now, once; default: its ttl. Renewal goes on as before. Where a session or a connection
+   * stands behind the lock, that decides how long it is certain; only what `renew: false` has limited is extended.
    *
    * @returns {@link remaining} afterwards
    * @throws LockLostError when the lock is no longer held

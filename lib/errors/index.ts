@@ -1,5 +1,7 @@
+export * from './fencing-header.error.js';
 export * from './lock.error.js';
 export * from './lock-contended.error.js';
+export * from './lock-fenced.error.js';
 export * from './lock-key.error.js';
 export * from './lock-lost.error.js';
 export * from './lock-options.error.js';

@@ -1,4 +1,6 @@
+import type { FencingHeaderError } from './fencing-header.error.js';
 import type { LockContendedError } from './lock-contended.error.js';
+import type { LockFencedError } from './lock-fenced.error.js';
 import type { LockKeyError } from './lock-key.error.js';
 import type { LockLostError } from './lock-lost.error.js';
 import type { LockOptionsError } from './lock-options.error.js';
@@ -15,6 +17,8 @@ export const LockErrorCode = {
   Reentrancy: 'LOCK_REENTRANCY',
   Options: 'LOCK_OPTIONS',
   Shutdown: 'LOCK_SHUTDOWN',
+  Fenced: 'LOCK_FENCED',
+  FencingHeader: 'LOCK_FENCING_HEADER',
 } as const;
 
 export type LockErrorCode = (typeof LockErrorCode)[keyof typeof LockErrorCode];
@@ -28,6 +32,8 @@ export interface LockErrorsByCode {
   readonly LOCK_REENTRANCY: LockReentrancyError;
   readonly LOCK_OPTIONS: LockOptionsError;
   readonly LOCK_SHUTDOWN: LockShutdownError;
+  readonly LOCK_FENCED: LockFencedError;
+  readonly LOCK_FENCING_HEADER: FencingHeaderError;
 }
 
 /** What every error of this package has in common. */

@@ -17,6 +17,11 @@ export interface AcquireOptions {
   readonly maxWaiters?: number;
   /** The name of the store, where the module has several. */
   readonly store?: string;
+  /**
+   * What the lock is for. `efficiency`: it saves work, and a rare double run is bearable or caught by the resource. `correctness`: what it
+   * guards must not happen twice at once; a store that may forget a lock in a failover is then refused. Default `efficiency`.
+   */
+  readonly guarantee?: 'efficiency' | 'correctness';
   /** Ends the wait when it aborts, with its own reason. */
   readonly signal?: AbortSignal;
 }
@@ -62,6 +67,7 @@ export interface ResolvedLockOptions {
   readonly minHold: number;
   readonly maxWaiters: number;
   readonly store: string | undefined;
+  readonly guarantee: 'efficiency' | 'correctness';
   readonly signal: AbortSignal | undefined;
   readonly onContended: OnContended;
   readonly onLost: 'report' | 'throw';

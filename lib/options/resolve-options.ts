@@ -10,6 +10,7 @@ export const DEFAULT_LOCK_OPTIONS: ResolvedLockOptions = {
   minHold: 0,
   maxWaiters: Infinity,
   store: undefined,
+  guarantee: 'efficiency',
   signal: undefined,
   onContended: 'throw',
   onLost: 'report',
@@ -44,6 +45,7 @@ const CHECKS: Record<keyof ResolvedLockOptions, Check> = {
     (value) => typeof value === 'number' && value >= 0 && (Number.isInteger(value) || value === Infinity),
   ),
   store: rule("a store's name", (value) => typeof value === 'string' && value !== ''),
+  guarantee: rule("'efficiency' or 'correctness'", (value) => value === 'efficiency' || value === 'correctness'),
   signal: rule('an AbortSignal', (value) => value instanceof AbortSignal),
   onContended: rule(
     "'throw', 'skip' or a function",
@@ -65,6 +67,7 @@ export const ACQUIRE_OPTION_NAMES: readonly (keyof AcquireOptions)[] = [
   'minHold',
   'maxWaiters',
   'store',
+  'guarantee',
   'signal',
 ];
 

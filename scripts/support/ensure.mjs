@@ -14,6 +14,16 @@ const servers = {
     folder: '/usr/lib/postgresql',
   },
   pgbouncer: { apt: 'pgbouncer', dnf: 'pgbouncer', brew: 'pgbouncer' },
+  etcd: { apt: 'etcd-server', dnf: 'etcd', brew: 'etcd', url: 'TEST_ETCD_URL=http://localhost:2379' },
+  etcdctl: { apt: 'etcd-client', dnf: 'etcd', brew: 'etcd' },
+  zookeeper: {
+    apt: 'zookeeper',
+    dnf: 'zookeeper',
+    brew: 'zookeeper',
+    url: 'TEST_ZOOKEEPER_URL=zookeeper://localhost:2181',
+    // A Java archive, not a program.
+    file: '/usr/share/java/zookeeper.jar',
+  },
   mariadbd: {
     apt: 'mariadb-server',
     dnf: 'mariadb-server',
@@ -66,8 +76,8 @@ function newestSource() {
  * A server that the environment names by its URL makes the program unnecessary.
  */
 export async function ensureServer(program) {
-  const { apt, dnf, brew, url, folder } = servers[program];
-  const found = () => onPath(program) || below(folder, program);
+  const { apt, dnf, brew, url, folder, file } = servers[program];
+  const found = () => onPath(program) || below(folder, program) || (file !== undefined && existsSync(file));
   if ((url && process.env[url.split('=')[0]]) || found()) return;
   if (process.getuid?.() === 0 && onPath('apt-get')) {
     console.log(`Installing ${apt} …`);

@@ -1,7 +1,10 @@
 import type { LockStore } from '../../lib/index.js';
 
 type Named = Pick<LockStore, 'name' | 'guarantees'>;
-type Factories = Record<'memoryStore' | 'mysqlStore' | 'postgresStore' | 'redisStore' | 'sqliteStore', unknown>;
+type Factories = Record<
+  'etcdStore' | 'memoryStore' | 'mysqlStore' | 'postgresStore' | 'redisStore' | 'sqliteStore' | 'zookeeperStore',
+  unknown
+>;
 
 export function documentedStores(factories: Factories): Named[];
 export function guaranteesTable(stores: readonly Named[]): string;

@@ -11,7 +11,15 @@ const COLUMNS = [
 const yes = (value) => (value ? 'yes' : 'no');
 
 /** Every store, each in every mode, under the name that its row has. None is opened. */
-export function documentedStores({ memoryStore, mysqlStore, postgresStore, redisStore, sqliteStore }) {
+export function documentedStores({
+  etcdStore,
+  memoryStore,
+  mysqlStore,
+  postgresStore,
+  redisStore,
+  sqliteStore,
+  zookeeperStore,
+}) {
   const named = (name, { guarantees }) => ({ name, guarantees });
   return [
     named('redis', redisStore({ url: 'redis://localhost' })),
@@ -21,6 +29,8 @@ export function documentedStores({ memoryStore, mysqlStore, postgresStore, redis
     ...['table', 'row', 'named'].map((mode) =>
       named(`mysql ${mode}`, mysqlStore({ connection: 'mysql://localhost/locks', mode })),
     ),
+    named('etcd', etcdStore({ hosts: 'http://localhost:2379' })),
+    named('zookeeper', zookeeperStore({ connectionString: 'localhost:2181' })),
     named('sqlite', sqliteStore({ filename: 'locks.db' })),
     named('memory', memoryStore()),
   ];

@@ -7,7 +7,10 @@ import { ensureSampleApp } from './sample-app.mjs';
 const self = fileURLToPath(import.meta.url);
 
 const steps = { 'sample-app': ensureSampleApp };
-for (const server of ['redis-server', 'postgres', 'mariadbd']) steps[server] = () => ensureServer(server);
+for (const server of ['redis-server', 'postgres', 'mariadbd', 'zookeeper']) steps[server] = () => ensureServer(server);
+
+// With its own client, which the benchmarks compare with.
+steps.etcd = () => ensureServer('etcd').then(() => ensureServer('etcdctl'));
 
 /**
  * Installs and builds what is missing, and some of `steps`, in a process whose whole output goes to stderr: stdout

@@ -16,4 +16,16 @@ export const SERVERS = {
     protocol: /^mysql:/,
     variable: 'TEST_MYSQL_URL',
   },
+  etcd: {
+    program: 'etcd',
+    start: () => startSqlServer('etcd'),
+    protocol: /^https?:/,
+    variable: 'TEST_ETCD_URL',
+  },
+  zookeeper: {
+    program: 'zookeeper',
+    start: () => startSqlServer('zookeeper'),
+    protocol: /^zookeeper:/,
+    variable: 'TEST_ZOOKEEPER_URL',
+  },
 };

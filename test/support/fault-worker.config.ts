@@ -1,9 +1,15 @@
+import { etcdStore } from '../../lib/stores/etcd/index.js';
 import { sqliteStore } from '../../lib/stores/sqlite/index.js';
 import { redisStore } from '../../lib/stores/redis/index.js';
+import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import type { LockStore } from '../../lib/contract/index.js';
 
 /** Where the locks of a fault test are kept. */
-export type StoreLocation = { readonly redis: string } | { readonly sqlite: string };
+export type StoreLocation =
+  | { readonly redis: string }
+  | { readonly sqlite: string }
+  | { readonly etcd: readonly string[] }
+  | { readonly zookeeper: string };
 
 export interface WorkerConfig {
   readonly store: StoreLocation;
@@ -36,6 +42,11 @@ export interface WorkerReport {
 }
 
 export function openStore(location: StoreLocation): LockStore {
+  if ('etcd' in location) return etcdStore({ hosts: location.etcd, prefix: 'faults' });
+  if ('zookeeper' in location) {
+    const times = { sessionTimeout: '2s', tickTime: '500ms', commandTimeout: '1s' } as const;
+    return zookeeperStore({ connectionString: location.zookeeper, root: '/faults', ...times });
+  }
   return 'redis' in location
     ? redisStore({ url: location.redis, prefix: 'faults' })
     : sqliteStore({ filename: location.sqlite });

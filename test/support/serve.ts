@@ -1,11 +1,18 @@
 // Starts a private server for a script (postgres or mysql), prints its URL, and stops it when its input ends.
 import { once } from 'node:events';
+import { EtcdServer } from './etcd-server.js';
 import { MariadbServer } from './mariadb-server.js';
 import { PostgresServer } from './postgres-server.js';
+import { ZookeeperServer } from './zookeeper-server.js';
 
 const starters: Record<string, () => Promise<{ readonly url: string; stop(): Promise<void> }>> = {
   postgres: () => PostgresServer.start(),
   mysql: () => MariadbServer.start(),
+  etcd: () => EtcdServer.start(),
+  zookeeper: async () => {
+    const server = await ZookeeperServer.start();
+    return { url: `zookeeper://${server.url}`, stop: () => server.stop() };
+  },
 };
 
 const server = await starters[process.argv[2] ?? '']?.();

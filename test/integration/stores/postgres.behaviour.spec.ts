@@ -168,8 +168,8 @@ describe.each(chosenVariants<Mode>(MODES))('%s', (_, mode) => {
         .acquire(key, { wait: 148 + (round % 7) })
         .then((late) => late.release())
         // A busy machine may take longer than that to answer at all.
-        .catch((error: { code: string }) =>
-          expect([LockErrorCode.Contended, LockErrorCode.Unavailable]).toContain(error.code),
+        .catch((error: unknown) =>
+          expect([LockErrorCode.Contended, LockErrorCode.Unavailable]).toContain((error as { code?: unknown }).code),
         );
       expect(await released).toBe(true);
     }

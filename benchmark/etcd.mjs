@@ -1,0 +1,11 @@
+import { print as printUncontended } from './redis.mjs';
+import { uncontended } from './support/uncontended.mjs';
+
+export const title = 'etcd: taking a free key and giving it back';
+
+export function run(context) {
+  const names = ['bare put and delete (etcd)', 'ours (etcd)', 'Lock of etcd3'];
+  return uncontended(names, context, { rounds: 15, calls: 300 });
+}
+
+export const print = printUncontended;

@@ -1,0 +1,159 @@
+import type { StoreGuarantees, StoreInspection } from '../../contract/index.js';
+import { LockUnavailableError, type LockError } from '../../errors/index.js';
+import type { Entered, Entry, Place, QueueClaim, QueueDialect } from '../shared/queue/queue.dialect.js';
+import { EtcdEntries, entryWith } from './etcd.entries.js';
+import { unavailable } from './etcd.errors.js';
+import { EtcdNames, labelOf } from './etcd.names.js';
+import type { EtcdSettings } from './etcd.options.js';
+import { ownClients } from './etcd.own-clients.js';
+import { probe } from './etcd.probe.js';
+import { EtcdRequests } from './etcd.requests.js';
+import { EtcdRoutes } from './etcd.routes.js';
+import type { EtcdSession } from './etcd.session.js';
+import { EtcdSessions } from './etcd.sessions.js';
+import { counted, created, first, found, remove } from './etcd.txn.js';
+import { EtcdWatches } from './etcd.watches.js';
+
+const GUARANTEES: StoreGuarantees = Object.freeze({
+  ownership: true,
+  fencing: 'per-key',
+  survivesFailover: true,
+  fifo: true,
+  reach: 'network',
+  expiry: 'session',
+  wakeUp: 'push',
+});
+
+// The holder may change between two requests, but not for ever.
+const MOST_TRIES = 20;
+
+/** Everything that is there from a successful open() to close(). */
+interface Connection {
+  readonly requests: EtcdRequests;
+  readonly sessions: EtcdSessions;
+  readonly entries: EtcdEntries;
+  readonly watches: EtcdWatches;
+}
+
+/** Queues of entries in etcd, in the order of their create revisions. */
+export class EtcdDialect implements QueueDialect<EtcdSession> {
+  readonly name = 'etcd';
+  readonly guarantees = GUARANTEES;
+  readonly names: EtcdNames;
+  #opening: Promise<Connection> | undefined;
+  #connection: Connection | undefined;
+  #closed: LockUnavailableError | undefined;
+
+  constructor(private readonly settings: EtcdSettings) {
+    this.names = new EtcdNames(settings.prefix);
+  }
+
+  async open(): Promise<void> {
+    this.#opening ??= this.#connect();
+    const opening = this.#opening;
+    try {
+      this.#connection = await opening;
+    } catch (error) {
+      if (this.#opening === opening) this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  session(ttl: number): Promise<EtcdSession> {
+    return this.#opened().sessions.get(ttl);
+  }
+
+  enter(session: EtcdSession, claim: QueueClaim): Promise<Entered> {
+    return this.#opened().entries.enter(session, claim);
+  }
+
+  look(session: EtcdSession, claim: QueueClaim, entry: Entry): Promise<Place> {
+    return this.#opened().entries.look(session, claim, entry);
+  }
+
+  watch(_session: EtcdSession, _key: string, ahead: string, ring: () => void, seen?: string): Promise<() => void> {
+    const { name, revision } = entryWith(ahead);
+    return Promise.resolve(this.#opened().watches.add(name, BigInt(seen ?? revision), ring));
+  }
+
+  leave(key: string, owner: string, entry: Entry | undefined): Promise<boolean> {
+    return this.#opened().sessions.removal.leave(this.names.entry(key, owner), owner, entry);
+  }
+
+  async inspect(key: string): Promise<StoreInspection | undefined> {
+    const { requests } = this.#opened();
+    const { reply } = await requests.txn({ success: [first(this.names.queue(key))] });
+    const holder = found(reply, 0);
+    if (holder === undefined) return undefined;
+    const { reply: lease } = await requests.ask((client, options) =>
+      client.leaseClient.leaseTimeToLive({ ID: holder.lease, keys: false }, options),
+    );
+    const remaining = Number(lease.TTL) * 1_000;
+    return {
+      owner: EtcdNames.owner(String(holder.key)) ?? String(holder.key),
+      label: labelOf(holder.value),
+      remaining: remaining > 0 ? remaining : undefined,
+      waiters: counted(reply, 0) - 1,
+      fence: BigInt(holder.create_revision),
+    };
+  }
+
+  async forceRelease(key: string): Promise<boolean> {
+    const { requests } = this.#opened();
+    for (let tries = MOST_TRIES; tries > 0; tries -= 1) {
+      const { reply } = await requests.txn({ success: [first(this.names.queue(key))] });
+      const holder = found(reply, 0);
+      if (holder === undefined) return false;
+      const name = String(holder.key);
+      const compare = [created(name, holder.create_revision)];
+      const removal = await requests.txn({ compare, success: [remove(name)] });
+      // Without an answer to the first of several tries, that one has done it, or the holder itself.
+      if (removal.reply.succeeded || removal.repeated) return true;
+    }
+    throw new LockUnavailableError('etcd: the holder has changed at every try to remove it');
+  }
+
+  async close(): Promise<void> {
+    const closed = new LockUnavailableError('the etcd store is closed', { retryable: false });
+    this.#closed = closed;
+    const connection = await this.#opening?.catch(() => undefined);
+    if (!connection) return;
+    await connection.sessions.close(closed);
+    connection.watches.close();
+    connection.requests.close(closed);
+    connection.requests.routes.close();
+  }
+
+  toLockError(error: unknown): LockError {
+    return unavailable(this.#connection?.requests.routes.address ?? 'its hosts', error);
+  }
+
+  async #connect(): Promise<Connection> {
+    const { source, commandTimeout, connectTimeout, pollInterval } = this.settings;
+    const routes =
+      'client' in source
+        ? EtcdRoutes.given(source.client)
+        : EtcdRoutes.own(source.hosts, await ownClients(source, commandTimeout));
+    const requests = new EtcdRequests(routes, commandTimeout);
+    try {
+      await probe(requests, this.names, connectTimeout);
+    } catch (error) {
+      routes.close();
+      throw error;
+    }
+    const watches = new EtcdWatches(routes, { interval: pollInterval, timeout: commandTimeout });
+    const sessions = new EtcdSessions(requests, this.names, watches, commandTimeout);
+    return {
+      requests,
+      sessions,
+      entries: new EtcdEntries(requests, this.names, sessions.removal),
+      watches,
+    };
+  }
+
+  #opened(): Connection {
+    if (this.#closed) throw this.#closed;
+    if (!this.#connection) throw new LockUnavailableError('the etcd store is not open');
+    return this.#connection;
+  }
+}

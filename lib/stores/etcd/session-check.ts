@@ -1,0 +1,86 @@
+import type { EntryHold } from '../shared/queue/entry.hold.js';
+import type { EntryRemoval } from './entry-removal.js';
+import { EtcdNames } from './etcd.names.js';
+import type { EtcdRequests } from './etcd.requests.js';
+import type { EtcdSession } from './etcd.session.js';
+import { created, found, get, remove } from './etcd.txn.js';
+
+// etcd takes up to 128 operations in a transaction.
+const AT_ONCE = 100;
+
+/**
+ * Compares what stands under a session with what should: a hold whose entry somebody has removed is told that it is lost, and an
+ * entry whose owner has gone is removed, because nobody else would as long as the session lives.
+ */
+export class SessionCheck {
+  #running = false;
+
+  constructor(
+    private readonly session: EtcdSession,
+    private readonly requests: EtcdRequests,
+    private readonly names: EtcdNames,
+    private readonly removal: EntryRemoval,
+  ) {}
+
+  async run(): Promise<void> {
+    if (this.#running || this.session.ended) return;
+    this.#running = true;
+    try {
+      await this.#run();
+    } catch {
+      // The next one is not far.
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { session } = this;
+    const held = [...session.holds];
+    const { reply } = await this.requests.ask((client, options) =>
+      client.leaseClient.leaseTimeToLive({ ID: session.lease, keys: true }, options),
+    );
+    const standing = new Set(reply.keys.map(String));
+    // The leader's word, which may be a moment old: reason enough to look, no more.
+    const suspects = held.filter((hold) => this.#missing(hold, standing));
+    for (let from = 0; from < suspects.length; from += AT_ONCE)
+      await this.#confirm(suspects.slice(from, from + AT_ONCE));
+    for (const [owner, member] of session.members) {
+      // Whoever asked for it may have given up long ago. A removal that is under way must not find its work done by another.
+      if (member.owed) await this.removal.leave(member.name, owner, undefined).catch(() => undefined);
+    }
+    standing.delete(this.names.session(session.lease));
+    for (const name of standing) if (this.#ownerless(name)) await this.#remove(name);
+  }
+
+  #missing({ owner }: EntryHold, standing: ReadonlySet<string>): boolean {
+    const member = this.session.members.get(owner);
+    return member !== undefined && !member.leaving && !standing.has(member.name);
+  }
+
+  async #confirm(suspects: readonly EntryHold[]): Promise<void> {
+    const asked = suspects.map(({ key, owner }) => get(this.names.entry(key, owner)));
+    const { reply } = await this.requests.txn({ success: asked });
+    for (const [index, hold] of suspects.entries()) {
+      const { session } = this;
+      if (found(reply, index)?.create_revision === String(hold.fence)) continue;
+      // It may have been given back while the question was under way.
+      const member = session.members.get(hold.owner);
+      if (session.holds.has(hold) && member?.leaving === false) {
+        hold.lose(new Error('somebody has removed its entry from etcd'));
+      }
+    }
+  }
+
+  #ownerless(name: string): boolean {
+    const owner = EtcdNames.owner(name);
+    return owner !== undefined && !this.session.members.has(owner);
+  }
+
+  async #remove(name: string): Promise<void> {
+    const { reply } = await this.requests.txn({ success: [get(name)] });
+    const entry = found(reply, 0);
+    if (entry === undefined || entry.lease !== this.session.lease || !this.#ownerless(name)) return;
+    await this.requests.txn({ compare: [created(name, entry.create_revision)], success: [remove(name)] });
+  }
+}

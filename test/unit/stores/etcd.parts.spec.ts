@@ -1,0 +1,279 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import { LockUnavailableError } from '../../../lib/errors/index.js';
+import { failureOf, unavailable } from '../../../lib/stores/etcd/etcd.errors.js';
+import { EtcdNames, entryValue, labelOf } from '../../../lib/stores/etcd/etcd.names.js';
+import { EtcdRequests, mayStillHappen } from '../../../lib/stores/etcd/etcd.requests.js';
+import { EtcdRoutes } from '../../../lib/stores/etcd/etcd.routes.js';
+import { EtcdSessions } from '../../../lib/stores/etcd/etcd.sessions.js';
+import { SessionCheck } from '../../../lib/stores/etcd/session-check.js';
+import { EtcdWatches } from '../../../lib/stores/etcd/etcd.watches.js';
+import type { EtcdClient } from '../../../lib/stores/etcd/etcd.client.js';
+import { FakeEtcd } from '../../support/fake-etcd.js';
+
+const names = new EtcdNames('lock');
+const closed = new LockUnavailableError('closed', { retryable: false });
+const ends: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+  jest.useRealTimers();
+});
+
+function sessionsOf(client: EtcdClient, commandTimeout = 1_000): EtcdSessions {
+  const routes = EtcdRoutes.given(client);
+  const requests = new EtcdRequests(routes, commandTimeout);
+  const watches = new EtcdWatches(routes, { interval: 1_000, timeout: 1_000 });
+  const sessions = new EtcdSessions(requests, names, watches, 1_000);
+  ends.push(() => sessions.close(closed).then(() => watches.close()));
+  return sessions;
+}
+
+describe('how long a session is certain', () => {
+  it('counts from when its lease was asked for, not from the answer', async () => {
+    const etcd = new FakeEtcd();
+    etcd.held = sleep(800);
+    const asked = performance.now();
+    const session = await sessionsOf(etcd).get(10_000);
+    const answered = performance.now();
+    expect(answered - asked).toBeGreaterThan(790);
+    expect(session.validUntil).toBeLessThan(answered + 10_000 - 400);
+    expect(session.validUntil).toBeGreaterThan(asked + 9_800);
+  });
+
+  it('counts from when a sign of life was sent, not from the answer', async () => {
+    const etcd = new FakeEtcd();
+    etcd.ttl = 2;
+    const session = await sessionsOf(etcd).get(2_000);
+    const before = session.validUntil;
+    const granted = performance.now();
+    etcd.held = sleep(1_000);
+    // Sent after a third of the time, answered after half of it.
+    while (session.validUntil === before) await sleep(5);
+    const answered = performance.now();
+    expect(answered - granted).toBeGreaterThan(900);
+    expect(session.validUntil).toBeLessThan(answered + 2_000 - 250);
+  });
+
+  it('is what etcd has granted, where that is more than was asked for', async () => {
+    const etcd = new FakeEtcd();
+    etcd.ttl = 5;
+    const session = await sessionsOf(etcd).get(1);
+    expect(session.ttl).toBe(5_000);
+    expect(session.validUntil - performance.now()).toBeGreaterThan(4_500);
+  });
+
+  it('is not moved on by a leader that has been replaced', async () => {
+    const etcd = new FakeEtcd();
+    etcd.ttl = 1;
+    const session = await sessionsOf(etcd).get(1_000);
+    const before = session.validUntil;
+    etcd.readTerm = '3';
+    await sleep(500);
+    expect(etcd.signs).toBeGreaterThan(1);
+    expect(session.validUntil).toBe(before);
+    etcd.term = '3';
+    await sleep(300);
+    expect(session.validUntil).toBeGreaterThan(before);
+  });
+
+  it('is over at its time, and no later answer brings it back', async () => {
+    const etcd = new FakeEtcd();
+    etcd.ttl = 1;
+    const sessions = sessionsOf(etcd);
+    const session = await sessions.get(1_000);
+    let ended = false;
+    session.onEnd(() => (ended = true));
+    etcd.failure = new Error('14 UNAVAILABLE: No connection established');
+    await sleep(900);
+    expect([session.alive, ended]).toEqual([true, false]);
+    await sleep(200);
+    expect([session.alive, ended]).toEqual([false, true]);
+    session.extend(performance.now() + 1_000);
+    expect(session.alive).toBe(false);
+    etcd.failure = undefined;
+    const next = await sessions.get(1_000);
+    expect(next.lease).not.toBe(session.lease);
+    // What may still stand of the first is taken back.
+    expect(etcd.revoked).toBe(1);
+  });
+
+  it('is over for code that was blocked past it, on its next line', async () => {
+    const etcd = new FakeEtcd();
+    etcd.ttl = 1;
+    const session = await sessionsOf(etcd).get(1_000);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_100);
+    expect(session.alive).toBe(false);
+  });
+});
+
+describe('sessions', () => {
+  it('are made once for everybody who asks for the same number of seconds', async () => {
+    const etcd = new FakeEtcd();
+    const sessions = sessionsOf(etcd);
+    const [a, b, c] = await Promise.all([sessions.get(9_500), sessions.get(10_000), sessions.get(10_001)]);
+    expect(a).toBe(b);
+    expect(c).not.toBe(a);
+    expect(etcd.granted).toBe(2);
+  });
+
+  it('that end while they are made are not kept', async () => {
+    const etcd = new FakeEtcd();
+    etcd.ttl = 1;
+    const sessions = sessionsOf(etcd, 5_000);
+    etcd.heldTxn = sleep(1_200);
+    expect((await sessions.get(1_000)).alive).toBe(true);
+    expect([etcd.granted, etcd.revoked]).toEqual([2, 1]);
+  });
+
+  it('end when nobody has used them for a while', async () => {
+    jest.useFakeTimers({ doNotFake: ['nextTick', 'queueMicrotask'] });
+    const etcd = new FakeEtcd();
+    const sessions = sessionsOf(etcd);
+    const [used, idle] = [await sessions.get(10_000), await sessions.get(20_000)];
+    used.join('0'.repeat(32), 'key', 'name');
+    await jest.advanceTimersByTimeAsync(100_000);
+    expect([used.alive, idle.alive]).toEqual([true, false]);
+    expect(etcd.revoked).toBe(1);
+  });
+});
+
+describe('the look at what stands', () => {
+  const owner = '0'.repeat(32);
+
+  async function leaving(etcd: FakeEtcd) {
+    const requests = new EtcdRequests(EtcdRoutes.given(etcd), 1_000);
+    const sessions = sessionsOf(etcd);
+    const session = await sessions.get(10_000);
+    const entry = { id: 'name', fence: 5n };
+    Object.assign(session.join(owner, 'key', 'name'), { entry, granted: true });
+    const check = new SessionCheck(session, requests, names, sessions.removal);
+    return { check, leave: () => sessions.removal.leave('name', owner, entry) };
+  }
+
+  it('leaves a removal that is under way to whoever asked for it: a second one would have it find nothing', async () => {
+    const etcd = new FakeEtcd();
+    const { check, leave } = await leaving(etcd);
+    let answer: (reply: { deleted: string }) => void = () => undefined;
+    etcd.removal = () => new Promise((resolve) => (answer = resolve));
+    const stood = leave();
+    await check.run();
+    answer({ deleted: '1' });
+    expect(await stood).toBe(true);
+    expect(etcd.removed).toEqual(['name']);
+  });
+
+  it('makes up for a removal that has failed, until it is done', async () => {
+    const etcd = new FakeEtcd();
+    const { check, leave } = await leaving(etcd);
+    etcd.removal = () => Promise.reject(Object.assign(new Error('7 PERMISSION_DENIED: no')));
+    await expect(leave()).rejects.toThrow();
+    await check.run();
+    etcd.removal = () => Promise.resolve({ deleted: '1' });
+    await check.run();
+    await check.run();
+    expect(etcd.removed).toEqual(['name', 'name', 'name']);
+  });
+});
+
+describe('requests', () => {
+  const requestsOf = (...clients: EtcdClient[]): EtcdRequests => {
+    const hosts = clients.map((_, index) => `host-${index}`);
+    return new EtcdRequests(
+      EtcdRoutes.own(hosts, (host) => clients[hosts.indexOf(host)]!),
+      600,
+    );
+  };
+  const etcd = new FakeEtcd();
+
+  it('end in time whatever the client does', async () => {
+    const start = performance.now();
+    const failing = requestsOf(etcd).ask(() => new Promise(() => undefined));
+    const error: unknown = await failing.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', retryable: true });
+    expect(mayStillHappen(error)).toBe(true);
+    expect(performance.now() - start).toBeLessThan(1_200);
+  });
+
+  it('go to each member in turn, each with a deadline of its own', async () => {
+    const clients = [new FakeEtcd(), new FakeEtcd(), new FakeEtcd()];
+    const asked: [EtcdClient, number][] = [];
+    const answer = await requestsOf(...clients).ask((client, { deadline }) => {
+      asked.push([client, deadline! - Date.now()]);
+      if (asked.length < 3) return Promise.reject(new Error('4 DEADLINE_EXCEEDED: Deadline exceeded'));
+      return Promise.resolve('answer');
+    });
+    expect(answer).toMatchObject({ reply: 'answer', repeated: true });
+    expect(new Set(asked.map(([client]) => client)).size).toBe(3);
+    for (const [, time] of asked) expect(time).toBeLessThanOrEqual(201);
+  });
+
+  it('know what cannot have been carried out', async () => {
+    for (const [message, unsure] of [
+      ['14 UNAVAILABLE: No connection established. Last error: connect ECONNREFUSED', false],
+      ['14 UNAVAILABLE: Connection dropped', true],
+      ['4 DEADLINE_EXCEEDED: Deadline exceeded after 0.5s', true],
+      ['5 NOT_FOUND: etcdserver: requested lease not found', false],
+      ['7 PERMISSION_DENIED: etcdserver: permission denied', false],
+      ['14 UNAVAILABLE: etcdserver: request timed out', true],
+    ] as const) {
+      const error: unknown = await requestsOf(etcd)
+        .ask(() => Promise.reject(new Error(message)), 100)
+        .catch((reason: unknown) => reason);
+      expect([message, mayStillHappen(error)]).toEqual([message, unsure]);
+    }
+  });
+
+  it('are refused after the end', async () => {
+    const requests = requestsOf(etcd);
+    requests.close(closed);
+    await expect(requests.ask(() => Promise.resolve())).rejects.toBe(closed);
+  });
+});
+
+describe('errors', () => {
+  it.each([
+    ['7 PERMISSION_DENIED: etcdserver: permission denied', false, false],
+    ['3 INVALID_ARGUMENT: etcdserver: authentication failed, invalid user ID or password', false, false],
+    ['3 INVALID_ARGUMENT: etcdserver: user name is empty', false, false],
+    ['5 NOT_FOUND: etcdserver: requested lease not found', false, true],
+    ['14 UNAVAILABLE: etcdserver: no leader', true, true],
+    ['13 INTERNAL: Received RST_STREAM with code 2', true, true],
+    ['Execution prevented because the circuit breaker is open', true, true],
+  ])('%s', (message, transient, retryable) => {
+    expect(failureOf(new Error(message)).transient).toBe(transient);
+    expect(unavailable('etcd', new Error(message))).toMatchObject({ code: 'LOCK_UNAVAILABLE', retryable });
+  });
+
+  it('keep nothing of the call', () => {
+    const original = Object.assign(new Error('14 UNAVAILABLE: gone'), { metadata: { token: 'secret' } });
+    const error = unavailable('http://etcd:2379', original);
+    expect(error.message).toBe('etcd at http://etcd:2379: 14 UNAVAILABLE: gone');
+    expect(error.cause).toMatchObject({ code: 14 });
+    expect(JSON.stringify(error.cause)).not.toContain('secret');
+  });
+});
+
+describe('names', () => {
+  it('are safe and different, whatever the keys are', () => {
+    const owner = 'ab'.repeat(16);
+    const keys = ['a/b', 'a', '', '../x', 'a\u0000b', 'ü', 'u\u0308', 'x'.repeat(10_000), 'sessions'];
+    const made = keys.map((key) => names.entry(key, owner));
+    expect(new Set(made).size).toBe(keys.length);
+    for (const name of made) expect(name).toMatch(/^lock\/[0-9a-f]{64}\/(ab){16}$/);
+    expect(EtcdNames.owner(made[0]!)).toBe(owner);
+    for (const [index, key] of keys.entries()) {
+      const { start, end } = names.queue(key);
+      const inside = made.filter((name) => Buffer.from(name) >= start && Buffer.from(name).compare(end) < 0);
+      expect(inside.filter((name) => name.startsWith(String(start)))).toEqual([made[index]]);
+    }
+  });
+
+  it('have values that tell a label, or nothing', () => {
+    const value = entryValue({ key: 'x'.repeat(5_000), label: 'hôst:1' });
+    expect(value.length).toBeLessThan(1_100);
+    expect(labelOf(Buffer.from(value))).toBe('hôst:1');
+    for (const other of ['', '{', 'null', '7', '{"label":""}', '{"label":{}}']) {
+      expect(labelOf(Buffer.from(other))).toBeUndefined();
+    }
+  });
+});
