@@ -10,6 +10,12 @@ const clients = {
   zookeeper: ['node-zookeeper-client'],
 };
 
+/** What a store may import of another: the ways to reach a server that both use. */
+const borrowed = {
+  redlock:
+    '^lib/stores/redis/(redis\\.(client|driver|errors|own-client|readiness|url)|(ioredis|node-redis)\\.driver|scripts/script)\\.ts$',
+};
+
 const nest = '(^|node_modules/)@nestjs/';
 const packages = (names) => `(^|node_modules/)(@types/)?(${names.join('|')})(/|$)`;
 // A layer is a folder, or one file while it is small.
@@ -36,6 +42,7 @@ export default {
           layers('contract', 'errors', 'options'),
           `^lib/stores/(shared|sql|${name})/`,
           ...(clients[name] ? [packages(clients[name])] : []),
+          ...(borrowed[name] ? [borrowed[name]] : []),
         ],
         dependencyTypesNot: ['core'],
       },

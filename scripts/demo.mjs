@@ -20,11 +20,13 @@ const usage = `Usage: npm run demo [-- options]
 Options:
   --store sqlite   locks in the SQLite file that the shop's data is in (the default)
   --store redis    locks in a private redis-server, which is started for the demo
+  --store redlock  locks by the majority of three private redis-servers
   --store postgres locks in a table of a private Postgres
   --store mysql    locks in a table of a private MariaDB
   --store etcd     locks in a private etcd
   --store zookeeper  locks in a private ZooKeeper
-  --url <url>      with one of these servers: locks in this server instead, redis://[user:password@]host:port[/db]
+  --url <url>      with one of these servers: locks in this server instead, redis://[user:password@]host:port[/db];
+                   for redlock redlock:host:port,host:port,host:port
   --json           one JSON object on stdout, everything else on stderr (npm run --silent demo -- --json)
   --help           this text`;
 

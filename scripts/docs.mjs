@@ -9,6 +9,7 @@ await ensureDependencies();
 await ensureBuild();
 const { memoryStore } = await import('nestjs-distributed-lock/memory');
 const { redisStore } = await import('nestjs-distributed-lock/redis');
+const { redlockStore } = await import('nestjs-distributed-lock/redlock');
 const { sqliteStore } = await import('nestjs-distributed-lock/sqlite');
 
 const { postgresStore } = await import('nestjs-distributed-lock/postgres');
@@ -22,6 +23,7 @@ const stores = documentedStores({
   mysqlStore,
   postgresStore,
   redisStore,
+  redlockStore,
   sqliteStore,
   zookeeperStore,
 });

@@ -7,6 +7,7 @@ import { fail, root } from './support/run.mjs';
 
 const neededServers = {
   redis: ['redis-server'],
+  redlock: ['redis-server'],
   postgres: ['postgres', 'pgbouncer'],
   mysql: ['mariadbd'],
   etcd: ['etcd', 'etcdctl'],

@@ -2,7 +2,14 @@ import type { LockStore } from '../../lib/index.js';
 
 type Named = Pick<LockStore, 'name' | 'guarantees'>;
 type Factories = Record<
-  'etcdStore' | 'memoryStore' | 'mysqlStore' | 'postgresStore' | 'redisStore' | 'sqliteStore' | 'zookeeperStore',
+  | 'etcdStore'
+  | 'memoryStore'
+  | 'mysqlStore'
+  | 'postgresStore'
+  | 'redisStore'
+  | 'redlockStore'
+  | 'sqliteStore'
+  | 'zookeeperStore',
   unknown
 >;
 

@@ -17,12 +17,14 @@ export function documentedStores({
   mysqlStore,
   postgresStore,
   redisStore,
+  redlockStore,
   sqliteStore,
   zookeeperStore,
 }) {
   const named = (name, { guarantees }) => ({ name, guarantees });
   return [
     named('redis', redisStore({ url: 'redis://localhost' })),
+    named('redlock', redlockStore({ urls: ['redis://a', 'redis://b', 'redis://c'] })),
     ...['table', 'row', 'advisory'].map((mode) =>
       named(`postgres ${mode}`, postgresStore({ connection: 'postgres://localhost/locks', mode })),
     ),

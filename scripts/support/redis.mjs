@@ -33,6 +33,17 @@ export async function startRedis() {
   return `redis://127.0.0.1:${port}`;
 }
 
+/**
+ * Starts so many of them, independent of one another.
+ *
+ * @returns one URL that names them all: redlock:host:port,host:port
+ */
+export async function startRedisNodes(count) {
+  const urls = [];
+  for (let each = 0; each < count; each += 1) urls.push(await startRedis());
+  return `redlock:${urls.map((url) => new URL(url).host).join(',')}`;
+}
+
 function freePort() {
   return new Promise((resolve, reject) => {
     const probe = createServer();

@@ -1,9 +1,15 @@
-import { startRedis } from './redis.mjs';
+import { startRedis, startRedisNodes } from './redis.mjs';
 import { startSqlServer } from './sql-server.mjs';
 
 /** Where locks can be: the server's program, how a private one is started, what its URL begins with, where one is named. */
 export const SERVERS = {
   redis: { program: 'redis-server', start: startRedis, protocol: /^rediss?:/, variable: 'TEST_REDIS_URL' },
+  redlock: {
+    program: 'redis-server',
+    start: () => startRedisNodes(3),
+    protocol: /^redlock:/,
+    variable: 'TEST_REDLOCK_URL',
+  },
   postgres: {
     program: 'postgres',
     start: () => startSqlServer('postgres'),

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 const run = promisify(execFile);
 
 // The embedded default has a step of its own in .ci/run.
-it.each(['redis', 'postgres', 'mysql', 'etcd', 'zookeeper'])(
+it.each(['redis', 'redlock', 'postgres', 'mysql', 'etcd', 'zookeeper'])(
   'the demo sells nothing twice over %s, and shows that without a lock it would',
   async (store) => {
     const { stdout } = await run(process.execPath, ['scripts/demo.mjs', '--json', '--store', store]);

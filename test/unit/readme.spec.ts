@@ -7,6 +7,7 @@ import { memoryStore } from '../../lib/stores/memory/index.js';
 import { mysqlStore } from '../../lib/stores/mysql/index.js';
 import { postgresStore } from '../../lib/stores/postgres/index.js';
 import { redisStore } from '../../lib/stores/redis/index.js';
+import { redlockStore } from '../../lib/stores/redlock/index.js';
 import { sqliteStore } from '../../lib/stores/sqlite/index.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import { documentedStores, guaranteesTable, withGuarantees } from '../../scripts/support/guarantees-table.mjs';
@@ -20,6 +21,7 @@ it('shows the guarantees that the stores state (npm run docs writes them)', () =
     mysqlStore,
     postgresStore,
     redisStore,
+    redlockStore,
     sqliteStore,
     zookeeperStore,
   });

@@ -1,6 +1,7 @@
 import type { IoredisClient } from './redis.client.js';
 import { listenTo } from './redis.listen.js';
 import type { ConnectionListener, RedisDriver, RedisSubscriber } from './redis.driver.js';
+import { Subscriptions } from './redis.subscriptions.js';
 
 interface IoredisOptions {
   readonly host?: string;
@@ -12,6 +13,7 @@ interface IoredisOptions {
 
 interface IoredisSubscriberClient extends IoredisClient {
   subscribe(channel: string): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
 }
 
 export class IoredisDriver implements RedisDriver {
@@ -69,7 +71,7 @@ export class IoredisDriver implements RedisDriver {
       commandTimeout: undefined,
       retryStrategy: (attempt: number) => Math.min(attempt * 100, 2_000),
     }) as IoredisSubscriberClient;
-    return new IoredisSubscriber(subscriber);
+    return subscriptionsOf(subscriber);
   }
 
   quit(): Promise<unknown> {
@@ -81,28 +83,20 @@ export class IoredisDriver implements RedisDriver {
   }
 }
 
-class IoredisSubscriber implements RedisSubscriber {
-  constructor(private readonly client: IoredisSubscriberClient) {
-    // The library prints an error that nobody listens to. It reconnects by itself, and the poll bridges the gap.
-    client.on('error', () => undefined);
-  }
-
-  async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
-    this.client.on('message', (_channel, message) => listener(String(message)));
-    await new Promise<void>((resolve, reject) => {
-      // A wrong password is told by an event only: the connection goes on trying.
-      this.client.on('error', reject);
-      this.client
-        .connect()
-        .catch(() => undefined)
-        .then(() => this.client.subscribe(channel))
-        .then(() => resolve(), reject)
-        .finally(() => this.client.off('error', reject));
-    });
-    this.client.on('ready', () => void this.client.subscribe(channel).catch(() => undefined));
-  }
-
-  destroy(): void {
-    this.client.disconnect();
-  }
+function subscriptionsOf(client: IoredisSubscriberClient): RedisSubscriber {
+  const subscriptions = new Subscriptions({
+    get ready() {
+      return client.status === 'ready';
+    },
+    connect: () => {
+      if (client.status === 'wait') client.connect().catch(() => undefined);
+    },
+    on: (event, listener) => client.on(event, listener),
+    off: (event, listener) => client.off(event, listener),
+    subscribe: (channel) => client.subscribe(channel),
+    unsubscribe: (channel) => client.unsubscribe(channel),
+    destroy: () => client.disconnect(),
+  });
+  client.on('message', (channel, message) => subscriptions.receive(String(channel), String(message)));
+  return subscriptions;
 }

@@ -1,13 +1,15 @@
 import type { NodeRedisClient } from './redis.client.js';
 import { listenTo } from './redis.listen.js';
 import type { ConnectionListener, RedisDriver, RedisSubscriber } from './redis.driver.js';
+import { Subscriptions } from './redis.subscriptions.js';
 
 interface NodeRedisOptions {
   readonly socket?: { readonly host?: string; readonly port?: number; readonly path?: string };
 }
 
 interface NodeRedisSubscriberClient extends NodeRedisClient {
-  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
 }
 
 export class NodeRedisDriver implements RedisDriver {
@@ -65,7 +67,7 @@ export class NodeRedisDriver implements RedisDriver {
         reconnectStrategy: (attempt: number) => Math.min((attempt + 1) * 100, 2_000),
       },
     }) as NodeRedisSubscriberClient;
-    return new NodeRedisSubscriber(subscriber);
+    return subscriptionsOf(subscriber);
   }
 
   quit(): Promise<unknown> {
@@ -77,26 +79,24 @@ export class NodeRedisDriver implements RedisDriver {
   }
 }
 
-class NodeRedisSubscriber implements RedisSubscriber {
-  constructor(private readonly client: NodeRedisSubscriberClient) {
-    // An error that nobody listens to ends the process. It reconnects by itself, and the poll bridges the gap.
-    client.on('error', () => undefined);
-  }
-
-  async subscribe(channel: string, listener: (message: string) => void): Promise<void> {
-    await new Promise<void>((resolve, reject) => {
-      // connect() goes on trying while the server is down or refuses: only the event tells.
-      this.client.on('error', reject);
-      this.client
-        .connect()
-        .then(() => this.client.subscribe(channel, (message) => listener(message)))
-        .then(() => resolve(), reject)
-        .finally(() => this.client.off('error', reject));
-    });
-  }
-
-  destroy(): void {
-    // Before version 6 this throws when it is closed already.
-    if (this.client.isOpen) this.client.destroy();
-  }
+function subscriptionsOf(client: NodeRedisSubscriberClient): RedisSubscriber {
+  // The same one each time: the library keeps a set of them for each channel.
+  const receive = (message: string, channel: string): void => subscriptions.receive(channel, message);
+  const subscriptions = new Subscriptions({
+    get ready() {
+      return client.isReady;
+    },
+    connect: () => {
+      if (!client.isOpen) client.connect().catch(() => undefined);
+    },
+    on: (event, listener) => client.on(event, listener),
+    off: (event, listener) => client.off(event, listener),
+    subscribe: (channel) => client.subscribe(channel, receive),
+    unsubscribe: (channel) => client.unsubscribe(channel),
+    destroy: () => {
+      // Before version 6 this throws when it is closed already.
+      if (client.isOpen) client.destroy();
+    },
+  });
+  return subscriptions;
 }

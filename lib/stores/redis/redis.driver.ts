@@ -6,10 +6,11 @@ export interface ConnectionListener {
   readonly failed: (error: unknown) => void;
 }
 
-/** The one connection on which a process hears its wake-up messages. Ours to close. */
+/** The one connection on which a process hears its wake-up messages. Ours to close. Connects at its first use. */
 export interface RedisSubscriber {
   /** Settles when the server has confirmed. Subscribes anew by itself after a reconnect. */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
+  unsubscribe(channel: string): Promise<void>;
   destroy(): void;
 }
 

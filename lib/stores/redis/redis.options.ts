@@ -1,6 +1,7 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { parseDuration, show, type Duration } from '../../options/duration.js';
 import { ACCEPTED_CLIENTS, clientProblem, type RedisClient } from './redis.client.js';
+import { redisUrl } from './redis.url.js';
 
 /** How to reach Redis: exactly one of `client` and `url`. */
 export interface RedisStoreOptions {
@@ -78,19 +79,7 @@ function sourceOf({ client, url, options }: RedisStoreOptions): RedisSettings['s
   if (options !== undefined && (typeof options !== 'object' || (options as unknown) === null)) {
     throw wrong(`options is ${show(options)}, but must be an object`);
   }
-  return { url: urlOf(url), options: { ...options } };
-}
-
-/** Never shows what it was given: a URL has the password in it. */
-function urlOf(url: unknown): string {
-  if (typeof url !== 'string' && !(url instanceof URL)) throw wrong(`url is ${show(url)}, but must be a text or a URL`);
-  const text = String(url);
-  if (!URL.canParse(text)) throw wrong('url is not a URL. It must look like redis://user:password@host:6379/0');
-  const { protocol } = new URL(text);
-  if (protocol !== 'redis:' && protocol !== 'rediss:') {
-    throw wrong(`url begins with '${protocol}', but must begin with 'redis:' or, for TLS, 'rediss:'`);
-  }
-  return text;
+  return { url: redisUrl(url, 'url', PLACE), options: { ...options } };
 }
 
 function prefixOf(prefix: unknown): string {

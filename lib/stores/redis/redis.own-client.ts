@@ -13,6 +13,8 @@ const installed: ClientPackages = {
 };
 
 export interface OwnClientOptions {
+  /** Whose client it is, for messages. @default 'redisStore' */
+  readonly place?: string;
   readonly url: string;
   /** What the user hands through to the client. */
   readonly options: Readonly<Record<string, unknown>>;
@@ -24,6 +26,7 @@ export interface OwnClientOptions {
 
 /** Makes a client of whichever package is installed, ioredis first. It is not connected yet. */
 export async function ownClient(options: OwnClientOptions, packages: ClientPackages = installed): Promise<RedisClient> {
+  const { place = 'redisStore' } = options;
   let missing: unknown;
   for (const [name, make] of [
     ['ioredis', makeIoredis],
@@ -41,10 +44,10 @@ export async function ownClient(options: OwnClientOptions, packages: ClientPacka
       return make(loaded, options);
     } catch (error) {
       const reason = (error as Error).message.replaceAll(options.url, 'the url');
-      throw new LockOptionsError(`redisStore: ${name} refuses the url or the options: ${reason}`);
+      throw new LockOptionsError(`${place}: ${name} refuses the url or the options: ${reason}`);
     }
   }
-  throw new LockOptionsError('redisStore: url needs a client. Install ioredis or redis, or pass a client.', missing);
+  throw new LockOptionsError(`${place}: a url needs a client. Install ioredis or redis, or pass a client.`, missing);
 }
 
 function makeIoredis(loaded: unknown, { url, options, connectTimeout, commandTimeout }: OwnClientOptions): RedisClient {

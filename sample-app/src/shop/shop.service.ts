@@ -1,5 +1,5 @@
 import { ConflictException, Injectable } from '@nestjs/common';
-import { DistributedLock, lockKey, LockService } from 'nestjs-distributed-lock';
+import { DistributedLock, lockKey, LockService, type Lock } from 'nestjs-distributed-lock';
 import { ShopConfig } from '../shop.config.js';
 import type { Order } from './order.js';
 import { OrderRepository } from './order.repository.js';
@@ -33,7 +33,7 @@ export class ShopService {
 
   @DistributedLock('stock:<item>')
   async buyLocked(item: string, purchaseId: string): Promise<Order> {
-    const fence = this.locks.current()!.fencingToken;
+    const fence = this.fenceOf(this.locks.current()!);
     return this.sell(item, purchaseId, (left) => this.stock.writeFenced(item, left, fence));
   }
 
@@ -43,9 +43,14 @@ export class ShopService {
       const left = this.stock.read(item) + count;
       // Where a body takes long, ask before each step whether it is still yours (or pass lock.signal on).
       lock.throwIfLost();
-      this.stock.writeFenced(item, left, lock.fencingToken);
+      this.stock.writeFenced(item, left, this.fenceOf(lock));
       return left;
     });
+  }
+
+  /** Some stores have no tokens (redlock); what they cannot give, nobody can compare. */
+  private fenceOf(lock: Lock): bigint {
+    return this.locks.guarantees().fencing === 'none' ? 0n : lock.fencingToken;
   }
 
   private async sell(item: string, purchaseId: string, writeStock: (left: number) => void): Promise<Order> {
