@@ -10,6 +10,7 @@ import {
 } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
 import type { Doorbell } from '../shared/doorbell.js';
+import { inChunks } from '../shared/in-chunks.js';
 import { extend, LeaseHold } from '../shared/lease.hold.js';
 import { jitter, waitLoop, type Attempt } from '../shared/wait-loop.js';
 import type { RedisSettings } from './redis.options.js';
@@ -64,11 +65,7 @@ export class RedisStore implements LockStore {
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewOutcome[]> {
     const session = this.#opened();
-    const chunks: Promise<RenewOutcome[]>[] = [];
-    for (let from = 0; from < requests.length; from += RENEWALS_PER_SCRIPT) {
-      chunks.push(this.#renewChunk(session, requests.slice(from, from + RENEWALS_PER_SCRIPT)));
-    }
-    return (await Promise.all(chunks)).flat();
+    return inChunks(requests, RENEWALS_PER_SCRIPT, (chunk) => this.#renewChunk(session, chunk));
   }
 
   async inspect(key: string): Promise<StoreInspection | undefined> {

@@ -10,6 +10,7 @@ import {
   type StoreInspection,
 } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
+import { inChunks } from '../shared/in-chunks.js';
 import { jitter, waitLoop, type Attempt } from '../shared/wait-loop.js';
 import type { Election, Outcome } from './redlock.locks.js';
 import { RedlockHold } from './redlock.hold.js';
@@ -75,11 +76,7 @@ export class RedlockStore implements LockStore {
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewOutcome[]> {
     const session = this.#opened();
-    const chunks: Promise<RenewOutcome[]>[] = [];
-    for (let from = 0; from < requests.length; from += RENEWALS_PER_SCRIPT) {
-      chunks.push(this.#renewChunk(session, requests.slice(from, from + RENEWALS_PER_SCRIPT)));
-    }
-    return (await Promise.all(chunks)).flat();
+    return inChunks(requests, RENEWALS_PER_SCRIPT, (chunk) => this.#renewChunk(session, chunk));
   }
 
   async inspect(key: string): Promise<StoreInspection | undefined> {
