@@ -50,7 +50,8 @@ export function engineRenewal(suite: ConformanceSuite): void {
       await bench.within(25_000, Promise.all(Array.from({ length: AT_ONCE }, race)), 'a thousand races');
       assert.ok(process.store.renewals >= ROUNDS * AT_ONCE);
       assert.deepEqual(process.lost, []);
-      await bench.eventually(() => clock.timers === 0, 'the timers to end');
+      // The watchdog's timer may stand until the end of the last lease, and then finds nothing to do.
+      await bench.eventually(() => clock.timers === 0, 'the timers to end', 6_000);
 
       async function race(): Promise<void> {
         const key = bench.key();
