@@ -2,6 +2,7 @@ import { print as printUncontended } from './redis.mjs';
 import { uncontended } from './support/uncontended.mjs';
 
 export const title = 'etcd: taking a free key and giving it back';
+export const oneCaller = true;
 
 export function run(context) {
   const names = ['bare put and delete (etcd)', 'ours (etcd)', 'Lock of etcd3'];

@@ -1,4 +1,7 @@
-/** In the order in which they run; the file of each has `title`, `run(context)` and `print(result)`. */
+/**
+ * In the order in which they run; the file of each has `title`, `run(context)` and `print(result)`, and `oneCaller` where single calls
+ * are measured.
+ */
 export const benchmarks = [
   'decorator',
   'redis',

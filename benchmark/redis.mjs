@@ -3,6 +3,7 @@ import { times, us } from './support/format.mjs';
 import { uncontended } from './support/uncontended.mjs';
 
 export const title = 'Redis: taking a free key and giving it back';
+export const oneCaller = true;
 
 export function run(context) {
   return uncontended(['bare pair', 'ours', 'redis-semaphore', 'redlock'], context, { rounds: 15, calls: 1000 });

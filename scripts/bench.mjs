@@ -8,6 +8,7 @@ import { benchmarks, serversOf } from '../benchmark/index.mjs';
 import { cleanUp, onEnd } from './support/cleanup.mjs';
 import { readOptions } from './support/options.mjs';
 import { prepare } from './support/prepare.mjs';
+import { place, placement } from './support/placement.mjs';
 import { root } from './support/run.mjs';
 import { SERVERS } from './support/servers.mjs';
 
@@ -33,18 +34,22 @@ async function main() {
   const started = performance.now();
   const folder = mkdtempSync(join(tmpdir(), 'lock-bench-'));
   onEnd(() => rmSync(folder, { recursive: true, force: true }));
-  const context = { sqliteFile: join(folder, 'locks.sqlite') };
-  for (const [name, { variable, start }] of servers) {
-    context[`${name}Url`] = process.env[variable] ?? (await start());
-  }
+  const places = placement();
 
   const machine = describeMachine();
   console.log(Object.values(machine).join(' · '));
+  if (!places)
+    console.log(
+      'The servers and their callers share processors here: where one call is measured, ratios depend on luck.',
+    );
   const results = {};
   for (const name of wanted) {
-    const { title, print } = await import(`../benchmark/${name}.mjs`);
+    const { title, print, oneCaller = false } = await import(`../benchmark/${name}.mjs`);
+    const processors = oneCaller ? places : undefined;
+    const context = { sqliteFile: join(folder, 'locks.sqlite') };
+    for (const server of serversOf[name] ?? []) context[`${server}Url`] = await urlOf(server, oneCaller, processors);
     console.log(`\n== ${title} (${name})\n`);
-    results[name] = await runApart(name, context);
+    results[name] = await runApart(name, context, processors);
     console.log(print(results[name]));
   }
   const seconds = Math.round((performance.now() - started) / 1000);
@@ -56,13 +61,34 @@ async function main() {
   return problems.length === 0 ? 0 : 1;
 }
 
+const urls = new Map();
+
+/**
+ * The server that the environment names, or a private one: for the cost of a single call one that flushes each commit to the disk, as
+ * in production, on processors of its own; where many callers race, one that does not.
+ */
+async function urlOf(name, oneCaller, processors) {
+  const { variable, start } = SERVERS[name];
+  const given = process.env[variable];
+  if (given !== undefined) return given;
+  const key = `${name} ${oneCaller}`;
+  if (!urls.has(key)) {
+    // Servers run where the process runs that starts them.
+    if (processors) place(process.pid, processors.servers);
+    urls.set(key, await start({ durable: oneCaller }));
+    if (processors) place(process.pid, processors.all);
+  }
+  return urls.get(key);
+}
+
 /** Each benchmark has a process to itself, so that none finds the heap and the compiled code of another. */
-async function runApart(name, context) {
+async function runApart(name, context, processors) {
   const child = fork(join(root, 'benchmark/support/child.mjs'), {
     execArgv: ['--expose-gc'],
     stdio: ['ignore', 2, 2, 'ipc'],
   });
   onEnd(() => child.kill());
+  if (processors) place(child.pid, processors.client);
   child.send({ file: new URL(`../benchmark/${name}.mjs`, import.meta.url).href, context });
   const ended = once(child, 'exit').then(([code]) => ({ error: `it ended with ${code}` }));
   const { result, error } = await Promise.race([once(child, 'message').then(([message]) => message), ended]);

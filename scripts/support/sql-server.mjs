@@ -4,17 +4,22 @@ import { onEnd } from './cleanup.mjs';
 import { root } from './run.mjs';
 
 /**
- * Starts a private Postgres or MariaDB, the way the tests do, until the script ends.
+ * Starts a private server, the way the tests do, until the script ends.
  *
+ * @param durable whether a commit is flushed to the disk (postgres and mysql)
  * @returns its URL
  */
-export async function startSqlServer(name) {
-  const server = spawn(process.execPath, ['--import', 'tsx', 'test/support/serve.ts', name], {
-    cwd: root,
-    stdio: ['pipe', 'pipe', 'inherit'],
-    // Ctrl-C is for the script, which then ends the server's input.
-    detached: true,
-  });
+export async function startSqlServer(name, { durable = false } = {}) {
+  const server = spawn(
+    process.execPath,
+    ['--import', 'tsx', 'test/support/serve.ts', name, ...(durable ? ['durable'] : [])],
+    {
+      cwd: root,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      // Ctrl-C is for the script, which then ends the server's input.
+      detached: true,
+    },
+  );
   const ended = once(server, 'close');
   onEnd(async () => {
     server.stdin.end();

@@ -16,19 +16,18 @@ const UNLOCK = 'SELECT pg_advisory_unlock($1::bigint) AS unlocked';
 /** `pg_advisory_lock`: session-level locks on 64 bits of the SHA-256 of the key. */
 export class AdvisoryDialect extends PostgresSessionDialect {
   readonly shares = true;
+  #made: { readonly fence: string; readonly tryLock: string; readonly lock: string } | undefined;
 
   lockName(key: string): string {
     return String(advisoryKey(key));
   }
 
   async tryLock(ask: AskSession, { key }: SessionClaim): Promise<bigint | undefined> {
-    return readFence(await ask(this.#drawing('pg_try_advisory_lock($1::bigint)'), [this.lockName(key)]));
+    return readFence(await ask(this.#texts.tryLock, [this.lockName(key)]));
   }
 
   async lock(ask: AskSession, { key }: SessionClaim): Promise<bigint | undefined> {
-    return readFence(
-      await ask(this.#drawing('pg_advisory_lock($1::bigint)::text IS NOT NULL'), [this.lockName(key)], Infinity),
-    );
+    return readFence(await ask(this.#texts.lock, [this.lockName(key)], Infinity));
   }
 
   async unlock(ask: AskSession, { key }: SessionClaim): Promise<boolean> {
@@ -51,15 +50,28 @@ export class AdvisoryDialect extends PostgresSessionDialect {
     return rows[0] && Number(rows[0]['pid']);
   }
 
-  // CASE is what PostgreSQL promises to evaluate in order: the token is drawn when the lock is held.
-  #drawing(locked: string): string {
-    return `SELECT CASE WHEN ${locked} THEN nextval('${this.names.fence}') END AS fence`;
+  // Once it is known where the sequence is: a text that is made anew for each call is looked up at its full length.
+  get #texts(): { readonly tryLock: string; readonly lock: string } {
+    const { fence } = this.names;
+    if (this.#made?.fence !== fence) {
+      this.#made = {
+        fence,
+        tryLock: drawing('pg_try_advisory_lock($1::bigint)', fence),
+        lock: drawing('pg_advisory_lock($1::bigint)::text IS NOT NULL', fence),
+      };
+    }
+    return this.#made;
   }
 }
 
 /** The first 64 bits of the SHA-256 of the key's UTF-8, as PostgreSQL's bigint. */
 export function advisoryKey(key: string): bigint {
   return keyHash(key).readBigInt64BE(0);
+}
+
+// CASE is what PostgreSQL promises to evaluate in order: the token is drawn when the lock is held.
+function drawing(locked: string, fence: string): string {
+  return `SELECT CASE WHEN ${locked} THEN nextval('${fence}') END AS fence`;
 }
 
 function readFence({ rows }: SqlResult): bigint | undefined {

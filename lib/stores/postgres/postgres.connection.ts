@@ -76,7 +76,8 @@ export class PgConnection implements SqlConnection {
         return;
       }
       // First of all: the rest is done while the server works.
-      const sent = this.#send(text, params as unknown[]);
+      const prepared = this.preparing.on && params.length > 0;
+      const sent = this.#send(text, params as unknown[], prepared);
       const fail = (cause: unknown): void => {
         timer?.cancel();
         this.#failPending = undefined;
@@ -84,11 +85,20 @@ export class PgConnection implements SqlConnection {
       };
       const timer = timeout === Infinity ? undefined : systemClock.after(timeout, () => this.#silent(timeout, fail));
       this.#failPending = fail;
-      sent.then(({ rows, rowCount }) => {
+      const succeed = ({ rows, rowCount }: PgResult): void => {
         timer?.cancel();
         this.#failPending = undefined;
         resolve({ rows: rows as SqlResult['rows'], changes: rowCount ?? 0 });
-      }, fail);
+      };
+      sent.then(succeed, (error: unknown) => {
+        if (!prepared || !isNotPrepared(error)) {
+          fail(error);
+          return;
+        }
+        // A pooler of transactions lies between: the statement was refused before it ran.
+        this.preparing.on = false;
+        this.#send(text, params as unknown[], false).then(succeed, fail);
+      });
     });
   }
 
@@ -103,14 +113,8 @@ export class PgConnection implements SqlConnection {
     this.#destroy(new Error('the connection was given up'));
   }
 
-  #send(text: string, values: unknown[]): Promise<PgResult> {
-    if (!this.preparing.on || values.length === 0) return this.client.query({ text, values });
-    return this.client.query({ text, values, name: nameOf(text) }).catch((error: unknown) => {
-      if (!isNotPrepared(error)) throw error;
-      // A pooler of transactions lies between: the statement was refused before it ran.
-      this.preparing.on = false;
-      return this.client.query({ text, values });
-    });
+  #send(text: string, values: unknown[], prepared: boolean): Promise<PgResult> {
+    return this.client.query(prepared ? { text, values, name: nameOf(text) } : { text, values });
   }
 
   #silent(timeout: number, fail: (cause: unknown) => void): void {

@@ -25,14 +25,16 @@ export class SessionPool {
   }
 
   /** A session on which to try for a lock, which does not hold it yet, until {@link tried}. */
-  async forTry(name: string): Promise<Session> {
+  forTry(name: string): Session | Promise<Session> {
     if (!this.dialect.shares) return this.forWait();
     const found = this.#forTry(name);
-    if (found) {
-      // At once: a wait that came before the try has begun would make it wait as well.
-      found.tries += 1;
-      return found;
-    }
+    if (found === undefined) return this.#openForTry();
+    // At once: a wait that came before the try has begun would make it wait as well.
+    found.tries += 1;
+    return found;
+  }
+
+  async #openForTry(): Promise<Session> {
     const session = await this.#open();
     session.tries += 1;
     session.reserved = false;

@@ -63,14 +63,16 @@ export class SessionStore implements LockStore {
   async acquire(request: AcquireRequest): Promise<AcquireResult> {
     this.#checkOpen();
     this.#sweeper?.occasion();
-    return this.#reported(async () => {
+    try {
       const hold = this.#locks.held(request.owner) ?? (await this.#locks.tryLock(request));
       if (hold) return { acquired: true, hold };
       if (!request.wait) return { acquired: false, holder: await this.#holder(request.key) };
       // So much is known, and a short wait may hear no more.
       request.onStatus({ kind: 'contended', queued: false });
       return { acquired: true, hold: await this.#wait(request) };
-    });
+    } catch (error) {
+      throw this.dialect.toLockError(error);
+    }
   }
 
   async abandon(_key: string, owner: string): Promise<void> {

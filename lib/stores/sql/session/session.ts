@@ -15,8 +15,6 @@ export interface SessionSettings {
   readonly createTable: boolean;
 }
 
-const ignore = (): void => undefined;
-
 /** One session of ours: does one thing at a time, knows what it holds, and tells its holds when it has ended. */
 export class Session {
   /** By the name that the server has for the key. */
@@ -67,21 +65,17 @@ export class Session {
    * The server may take longer for an answer than its caller waits: a slow answer must not cost the other locks of the
    * session, so that only the keep-alive's bound ends it.
    */
-  async run<T>(work: (ask: AskSession) => Promise<T>): Promise<T> {
-    const start = (): Promise<T> => {
-      if (this.#ended) throw this.#ended.cause;
-      return work(this.#ask);
-    };
+  run<T>(work: (ask: AskSession) => Promise<T>): Promise<T> {
+    const start = (): Promise<T> => (this.#ended ? Promise.reject(this.#ended.cause) : work(this.#ask));
     this.#queued += 1;
-    try {
-      // At once where nothing is before it.
-      const result = this.#queued === 1 ? start() : this.#tail.then(start);
-      this.#tail = result.then(ignore, ignore);
-      return await result;
-    } finally {
+    // At once where nothing is before it.
+    const result = this.#queued === 1 ? start() : this.#tail.then(start);
+    const done = (): void => {
       this.#queued -= 1;
       this.#lastUse = performance.now();
-    }
+    };
+    this.#tail = result.then(done, done);
+    return result;
   }
 
   /** Asks for a sign of life now and then, while it holds something. */

@@ -2,7 +2,7 @@ import { systemClock } from '../../../contract/index.js';
 import { LockUnavailableError } from '../../../errors/index.js';
 
 /** What `promise` gives, or a rejection after `timeout` ms. What becomes of it later is for whoever made it to see to. */
-export async function within<T>(promise: Promise<T>, timeout: number, what: string): Promise<T> {
+export function within<T>(promise: Promise<T>, timeout: number, what: string): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = systemClock.after(timeout, () => {
       // After a blocked event loop a timer comes before the answer that has long arrived: that is heard first.
