@@ -118,6 +118,9 @@ export interface LockStore {
   /** The kinds of {@link LockMode} the store knows. */
   readonly modes: readonly LockMode['kind'][];
 
+  /** What open() found that locks may be lost by, and the fix: the module logs it when it starts. */
+  readonly warnings?: readonly string[];
+
   /** Connects, checks the configuration and permissions, creates what is missing. Called again after a failure. */
   open(): Promise<void>;
 

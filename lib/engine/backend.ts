@@ -9,6 +9,7 @@ export class Backend {
   constructor(
     readonly name: string,
     readonly store: LockStore,
+    private readonly onWarning?: (warning: string) => void,
   ) {
     if (!store.modes.includes('exclusive')) {
       throw new LockOptionsError(`The store "${name}" (${store.name}) has no exclusive mode.`);
@@ -29,6 +30,7 @@ export class Backend {
     this.#opening ??= this.store.open().then(
       () => {
         this.#open = true;
+        for (const warning of this.store.warnings ?? []) this.onWarning?.(warning);
       },
       (error: unknown) => {
         this.#opening = undefined;

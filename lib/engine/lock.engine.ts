@@ -52,7 +52,8 @@ export class LockEngine implements EngineContext {
     this.handOff = handOff;
     this.watchdog = new Watchdog(clock);
     this.cleaner = new Cleaner(clock);
-    this.#backends = new Map([...stores].map(([name, store]) => [name, new Backend(name, store)]));
+    const warn = (store: string) => (warning: string) => this.events.emit('storeWarning', { store, warning });
+    this.#backends = new Map([...stores].map(([name, store]) => [name, new Backend(name, store, warn(name))]));
     for (const backend of this.#backends.values()) this.#lanes.set(backend, new Map());
   }
 

@@ -17,6 +17,8 @@ export interface LockEvents {
   renewalFailed: About & { readonly remaining: number; readonly cause: unknown };
   /** A release got no answer; it is tried again in the background. */
   releaseFailed: About & { readonly cause: unknown };
+  /** A store was opened, and is set up like that locks may be lost by it. */
+  storeWarning: { readonly store: string; readonly warning: string };
 }
 
 export type LockEventName = keyof LockEvents;
@@ -29,6 +31,7 @@ export const LOCK_EVENT_NAMES: readonly LockEventName[] = [
   'lost',
   'renewalFailed',
   'releaseFailed',
+  'storeWarning',
 ];
 
 export type LockEventListener<E extends LockEventName> = (event: LockEvents[E]) => void;

@@ -16,6 +16,7 @@ export function logLockEvents(events: LockEventHub, logger = new Logger('LockMod
   events.on('unavailable', ({ key, store, cause }) => {
     logger.warn(`"${key}" was not locked: the store "${store}" is unavailable: ${text(cause)}`);
   });
+  events.on('storeWarning', ({ store, warning }) => logger.warn(`The store "${store}": ${warning}`));
   events.onError = (error, event) => logger.error(`A listener of the lock event "${event}" failed: ${text(error)}`);
 }
 

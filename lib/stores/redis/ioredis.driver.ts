@@ -1,6 +1,7 @@
 import type { IoredisClient } from './redis.client.js';
 import { listenTo } from './redis.listen.js';
-import type { ConnectionListener, RedisDriver, RedisSubscriber } from './redis.driver.js';
+import { OWN_CONNECTION, retryStrategy } from './ioredis.options.js';
+import type { ConnectionListener, RedisDriver, RedisNode, RedisSubscriber } from './redis.driver.js';
 import { Subscriptions } from './redis.subscriptions.js';
 
 interface IoredisOptions {
@@ -16,10 +17,19 @@ interface IoredisSubscriberClient extends IoredisClient {
   unsubscribe(channel: string): Promise<unknown>;
 }
 
-export class IoredisDriver implements RedisDriver {
+export class IoredisDriver implements RedisDriver, RedisNode {
+  readonly clustered = false;
   readonly advice = 'its client was closed, or its retryStrategy gave up';
 
   constructor(private readonly client: IoredisClient) {}
+
+  /** With a connection of the store's own, set up like that of `client`. */
+  static apart(client: IoredisClient): IoredisDriver {
+    const own = client.duplicate({ ...OWN_CONNECTION, lazyConnect: true, retryStrategy }) as IoredisClient;
+    // Told by the requests that fail.
+    own.on('error', () => undefined);
+    return new IoredisDriver(own);
+  }
 
   get address(): string {
     const { host, port, path, name, sentinels } = this.client.options as IoredisOptions;
@@ -56,20 +66,25 @@ export class IoredisDriver implements RedisDriver {
     return this.client.eval(source, keys.length, ...keys, ...args);
   }
 
+  node(): Promise<RedisNode> {
+    return Promise.resolve(this);
+  }
+
+  command(name: string, ...args: readonly string[]): Promise<unknown> {
+    return this.client.call(name, ...args);
+  }
+
   subscriber(): RedisSubscriber {
     const subscriber = this.client.duplicate({
+      ...OWN_CONNECTION,
       lazyConnect: true,
       // Its own resubscription leaves a rejection unhandled when the connection ends meanwhile.
       autoResubscribe: false,
       enableOfflineQueue: true,
       maxRetriesPerRequest: null,
-      // Nothing is sent on it, so that only a probe by the kernel notices that the other side has gone.
-      keepAlive: 10_000,
       socketTimeout: undefined,
-      // It leaves a timer behind that keeps the process alive this long.
-      disconnectTimeout: 200,
       commandTimeout: undefined,
-      retryStrategy: (attempt: number) => Math.min(attempt * 100, 2_000),
+      retryStrategy,
     }) as IoredisSubscriberClient;
     return subscriptionsOf(subscriber);
   }

@@ -1,6 +1,6 @@
 import type { NodeRedisClient } from './redis.client.js';
 import { listenTo } from './redis.listen.js';
-import type { ConnectionListener, RedisDriver, RedisSubscriber } from './redis.driver.js';
+import type { ConnectionListener, RedisDriver, RedisNode, RedisSubscriber } from './redis.driver.js';
 import { Subscriptions } from './redis.subscriptions.js';
 
 interface NodeRedisOptions {
@@ -12,11 +12,21 @@ interface NodeRedisSubscriberClient extends NodeRedisClient {
   unsubscribe(channel: string): Promise<unknown>;
 }
 
-export class NodeRedisDriver implements RedisDriver {
+export class NodeRedisDriver implements RedisDriver, RedisNode {
+  readonly clustered = false;
   readonly advice =
     'call `await client.connect()` first; after `close()` or a reconnectStrategy of `false` it stays closed';
 
   constructor(private readonly client: NodeRedisClient) {}
+
+  /** With a connection of the store's own, set up like that of `client`. */
+  static apart(client: NodeRedisClient): NodeRedisDriver {
+    const own = client.duplicate() as NodeRedisClient;
+    // Told by the requests that fail.
+    own.on('error', () => undefined);
+    own.connect().catch(() => undefined);
+    return new NodeRedisDriver(own);
+  }
 
   get address(): string {
     const { host, port, path } = (this.client.options as NodeRedisOptions | undefined)?.socket ?? {};
@@ -50,6 +60,14 @@ export class NodeRedisDriver implements RedisDriver {
 
   eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
     return this.client.eval(source, { keys: [...keys], arguments: [...args] });
+  }
+
+  node(): Promise<RedisNode> {
+    return Promise.resolve(this);
+  }
+
+  command(...args: readonly string[]): Promise<unknown> {
+    return this.client.sendCommand([...args]);
   }
 
   subscriber(): RedisSubscriber {

@@ -1,14 +1,29 @@
-import { systemClock, type Timer } from '../../contract/index.js';
+import { systemClock } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
-import type { RedisDriver } from './redis.driver.js';
-import { isNoScript, unavailable } from './redis.errors.js';
+import { bounded } from './bounded.js';
+import type { RedisDriver, RedisNode } from './redis.driver.js';
+import { isMoved, isNoScript, unavailable } from './redis.errors.js';
 import { Readiness } from './redis.readiness.js';
+import { confirmed, identityOf, type WaitReplicas } from './redis.replicas.js';
 import type { RedisScript } from './scripts/index.js';
 
 export interface Answer {
   /** When the request was sent, on the monotonic clock. */
   readonly start: number;
   readonly reply: unknown;
+}
+
+export interface RunOptions {
+  /** Ends a wait for the connection. Its signal is asked for only then. */
+  readonly abortable?: { readonly signal: AbortSignal } | undefined;
+  /** Whether a reply tells of something that replicas have to confirm, where they are asked at all. */
+  readonly confirms?: (reply: unknown) => boolean;
+}
+
+export interface ConnectionSettings {
+  /** ms that one request may take, waiting for the connection included. */
+  readonly commandTimeout: number;
+  readonly waitReplicas?: WaitReplicas | undefined;
 }
 
 /**
@@ -23,8 +38,7 @@ export class RedisConnection {
 
   constructor(
     private readonly driver: RedisDriver,
-    /** ms that one request may take, waiting for the connection included. */
-    private readonly timeout: number,
+    private readonly settings: ConnectionSettings,
   ) {
     this.#readiness = new Readiness(driver);
   }
@@ -42,18 +56,25 @@ export class RedisConnection {
     script: RedisScript,
     keys: readonly string[],
     args: readonly string[],
-    /** Ends a wait for the connection. Its signal is asked for only then. */
-    abortable?: { readonly signal: AbortSignal },
+    { abortable, confirms }: RunOptions = {},
   ): Promise<Answer> {
     if (this.#closed) throw this.#closed;
-    let remaining = this.timeout;
+    let remaining = this.settings.commandTimeout;
     if (!this.driver.ready) {
       const start = systemClock.now();
       await this.#readiness.wait({ timeout: remaining, signal: abortable?.signal });
       remaining -= systemClock.now() - start;
     }
+    const { waitReplicas } = this.settings;
+    if (waitReplicas && confirms) return this.#replicated({ script, keys, args, remaining, confirms, waitReplicas });
     const start = systemClock.now();
-    return { start, reply: await this.#send(script, keys, args, remaining) };
+    return { start, reply: await this.#send(this.driver, script, keys, args, remaining) };
+  }
+
+  /** Any command that names no key, to the node that has `key`. */
+  async command(key: string, ...args: readonly string[]): Promise<unknown> {
+    const node = await this.#node(key, this.settings.commandTimeout);
+    return this.#bounded(() => node.command(...args), this.settings.commandTimeout);
   }
 
   /** Rejects what waits for the connection. Commands that were sent keep their bound. */
@@ -62,45 +83,62 @@ export class RedisConnection {
     this.#readiness.close(this.#closed);
   }
 
-  #send(script: RedisScript, keys: readonly string[], args: readonly string[], timeout: number): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      let settled = false;
-      let timer: Timer | undefined = undefined;
-      const settle = (): boolean => {
-        if (settled) return false;
-        settled = true;
-        timer?.cancel();
-        return true;
-      };
-      const succeed = (reply: unknown): void => {
-        if (settle()) resolve(reply);
-      };
-      const fail = (error: unknown): void => {
-        if (settle()) reject(unavailable(this.driver.address, error, script));
-      };
-      timer = systemClock.after(timeout, () => {
-        // A process that was blocked runs its timers before it reads: what has come in by now is heard first.
-        setImmediate(() => fail(this.#unanswered()));
-      });
-      attempt(() => this.driver.evalsha(script.sha, keys, args)).then(succeed, (error: unknown) => {
-        // Given up already: what comes after it on this connection must not be overtaken by a second try.
-        if (settled) return;
-        if (isNoScript(error)) attempt(() => this.driver.eval(script.source, keys, args)).then(succeed, fail);
-        else fail(error);
-      });
+  /** The script and the question to the replicas go to one node, past a cluster's routes: WAIT asks about its own connection. */
+  async #replicated(call: {
+    script: RedisScript;
+    keys: readonly string[];
+    args: readonly string[];
+    remaining: number;
+    confirms: (reply: unknown) => boolean;
+    waitReplicas: WaitReplicas;
+  }): Promise<Answer> {
+    const { script, keys, args, remaining, confirms, waitReplicas } = call;
+    const node = await this.#node(keys[0] ?? '', remaining);
+    const before = this.#bounded(() => identityOf(node), remaining);
+    before.catch(() => undefined);
+    const start = systemClock.now();
+    const reply = await this.#send(node, script, keys, args, remaining);
+    if (confirms(reply)) {
+      const timeout = waitReplicas.timeout + this.settings.commandTimeout;
+      await this.#bounded(() => confirmed(node, before, waitReplicas, this.driver.address), timeout);
+    }
+    return { start, reply };
+  }
+
+  #node(key: string, timeout: number): Promise<RedisNode> {
+    return this.#bounded(() => this.driver.node(key), timeout);
+  }
+
+  #send(
+    node: Pick<RedisNode, 'evalsha' | 'eval'>,
+    script: RedisScript,
+    keys: readonly string[],
+    args: readonly string[],
+    timeout: number,
+  ): Promise<unknown> {
+    const first = (): Promise<unknown> => node.evalsha(script.sha, keys, args);
+    const second = (error: unknown): Promise<unknown> | undefined =>
+      isNoScript(error) ? node.eval(script.source, keys, args) : undefined;
+    return this.#bounded(first, timeout, { script, second });
+  }
+
+  #bounded<T>(
+    call: () => Promise<T>,
+    timeout: number,
+    { script, second }: { script?: RedisScript; second?: (error: unknown) => Promise<T> | undefined } = {},
+  ): Promise<T> {
+    return bounded(call, {
+      timeout,
+      second,
+      late: () =>
+        new LockUnavailableError(
+          `redis at ${this.driver.address} did not answer within ${this.settings.commandTimeout} ms`,
+        ),
+      failure: (error) => {
+        const moved = this.driver.clustered && isMoved(error);
+        if (moved) this.driver.relocate?.();
+        return unavailable(this.driver.address, error, { script, retryable: moved || undefined });
+      },
     });
-  }
-
-  #unanswered(): LockUnavailableError {
-    return new LockUnavailableError(`redis at ${this.driver.address} did not answer within ${this.timeout} ms`);
-  }
-}
-
-/** A client that refuses at once throws where another rejects. */
-function attempt(call: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return call();
-  } catch (error) {
-    return Promise.reject(error);
   }
 }

@@ -14,11 +14,21 @@ export interface RedisSubscriber {
   destroy(): void;
 }
 
+/** One node, on one connection at a time: what is sent is carried out in its order. */
+export interface RedisNode {
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** Any command that names no key. */
+  command(...args: readonly string[]): Promise<unknown>;
+}
+
 /**
  * What the store needs of a client library. One implementation for each family, with nothing in it but the calls'
  * translation: bounds, errors and retries are {@link RedisConnection}'s.
  */
-export interface RedisDriver {
+export interface RedisDriver extends Pick<RedisNode, 'evalsha' | 'eval'> {
+  /** Whether keys are spread over nodes by their slots. */
+  readonly clustered: boolean;
   /** Where it connects to, for messages: never a user name or password. */
   readonly address: string;
   /** The library's own word for the connection's state, for messages. */
@@ -34,8 +44,10 @@ export interface RedisDriver {
   start(): void;
   /** Returns a function that takes the listener away again. */
   listen(listener: ConnectionListener): () => void;
-  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
-  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown>;
+  /** The node that has `key`, as far as is known. */
+  node(key: string): Promise<RedisNode>;
+  /** A node has said that it does not have the slot of a key: find out which one does. */
+  relocate?(): void;
   /** A connection of its own, with the same credentials. */
   subscriber(): RedisSubscriber;
   /** Says goodbye. Called only on a client that is ours. */

@@ -19,13 +19,25 @@ export function isPermanent(error: unknown): boolean {
   return PERMANENT.some((pattern) => pattern.test(message));
 }
 
+/** Whether a node of a cluster says that it does not have the slot, or not all of it any more. */
+export function isMoved(error: unknown): boolean {
+  return /^(MOVED|ASK|TRYAGAIN)\b/.test(textOf(error));
+}
+
 /** What a client library threw, as our error. */
-export function unavailable(address: string, error: unknown, script?: RedisScript): LockUnavailableError {
+export function unavailable(
+  address: string,
+  error: unknown,
+  {
+    script,
+    retryable = !isPermanent(error),
+  }: { script?: RedisScript | undefined; retryable?: boolean | undefined } = {},
+): LockUnavailableError {
   if (error instanceof LockUnavailableError) return error;
   const text = textOf(error);
   return new LockUnavailableError(`redis at ${address}: ${text}${script ? placeOf(text, script) : ''}`, {
     cause: clean(error),
-    retryable: !isPermanent(error),
+    retryable,
   });
 }
 

@@ -1,7 +1,7 @@
 import type { StoreInspection } from '../../contract/index.js';
 import type { RedisConnection } from './redis.connection.js';
 import type { RedisKeys } from './redis.keys.js';
-import { acquireReply, inspectReply, type AcquireReply } from './redis.replies.js';
+import { acquireReply, inspectReply, isWin, type AcquireReply } from './redis.replies.js';
 import { acquireScript, forceReleaseScript, inspectScript, releaseScript, renewScript } from './scripts/index.js';
 
 export interface AcquireCall {
@@ -21,6 +21,8 @@ export interface LocksSettings {
   readonly claimTtl: number;
   /** ms after which a queue that nobody looks at is forgotten. */
   readonly queueTtl: number;
+  /** Whether PUBLISH counts all who listen, and not only those at one node. */
+  readonly counted: boolean;
 }
 
 export interface RenewCall {
@@ -48,8 +50,11 @@ export class RedisLocks {
     const { start, reply } = await this.connection.run(
       acquireScript,
       [this.keys.lock(key), this.keys.queue(key), this.keys.fence(key)],
-      [owner, whole(ttl), label, queue ? channelId : '', whole(claimTtl), whole(queueTtl), this.keys.wake, key],
-      abortable,
+      [
+        ...[owner, whole(ttl), label, queue ? channelId : '', whole(claimTtl), whole(queueTtl), this.keys.wake, key],
+        this.#counted,
+      ],
+      { abortable, confirms: isWin },
     );
     return { start, ...acquireReply(reply) };
   }
@@ -64,12 +69,18 @@ export class RedisLocks {
     return this.#release(key, owner, `${owner}:0:`);
   }
 
-  /** For each lease whether it was extended. */
+  /** Leases of one group may be renewed by one call. */
+  groupOf(key: string): number {
+    return this.keys.group(key);
+  }
+
+  /** For each lease, all of one group, whether it was extended. */
   async renew(calls: readonly RenewCall[]): Promise<{ start: number; renewed: boolean[] }> {
     const { start, reply } = await this.connection.run(
       renewScript,
       calls.map(({ key }) => this.keys.lock(key)),
       calls.flatMap(({ owner, ttl }) => [owner, whole(ttl)]),
+      { confirms: () => true },
     );
     return { start, renewed: (reply as unknown[]).map((outcome) => Number(outcome) === 1) };
   }
@@ -83,9 +94,13 @@ export class RedisLocks {
     const { reply } = await this.connection.run(
       forceReleaseScript,
       [this.keys.lock(key), this.keys.queue(key)],
-      [whole(this.settings.claimTtl), this.keys.wake, key],
+      [whole(this.settings.claimTtl), this.keys.wake, key, this.#counted],
     );
     return Number(reply) === 1;
+  }
+
+  get #counted(): string {
+    return this.settings.counted ? '1' : '0';
   }
 
   async #release(key: string, owner: string, expected: string): Promise<boolean> {
@@ -93,7 +108,7 @@ export class RedisLocks {
     const { reply } = await this.connection.run(
       releaseScript,
       [this.keys.lock(key), this.keys.queue(key)],
-      [expected, `${owner}:${channelId}`, whole(claimTtl), this.keys.wake, key],
+      [expected, `${owner}:${channelId}`, whole(claimTtl), this.keys.wake, key, this.#counted],
     );
     return Number(reply) === 1;
   }

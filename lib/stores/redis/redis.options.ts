@@ -1,15 +1,24 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { parseDuration, show, type Duration } from '../../options/duration.js';
-import { ACCEPTED_CLIENTS, clientProblem, type RedisClient } from './redis.client.js';
+import {
+  ACCEPTED_GROUPS,
+  groupProblem,
+  isIoredisCluster,
+  isNodeRedisCluster,
+  type RedisClient,
+  type RedisGroup,
+} from './redis.client.js';
+import type { WaitReplicas } from './redis.replicas.js';
 import { redisUrl } from './redis.url.js';
 
 /** How to reach Redis: exactly one of `client` and `url`. */
 export interface RedisStoreOptions {
   /**
-   * A client of your own: ioredis 5 or 6, iovalkey, or node-redis (`redis`) 5 or later. It stays yours: it is never
-   * closed, and its options are never changed. One further connection is opened with its `duplicate()`.
+   * A client of your own: ioredis 5 or 6, iovalkey, or node-redis (`redis`) 5 or later; for several nodes a `Cluster` of ioredis, or
+   * what `createSentinel()` or `createCluster()` of redis 6 return. It stays yours: it is never closed, and its options
+   * are never changed. One further connection is opened with its `duplicate()`, for several nodes one client that does all.
    */
-  readonly client?: RedisClient | undefined;
+  readonly client?: RedisClient | RedisGroup | undefined;
   /** `redis://` or `rediss://`. The store makes its own client of ioredis or redis, and closes it at shutdown. */
   readonly url?: string | URL | undefined;
   /** Further options for the client that is made for `url`, in its library's own form, such as `tls`. */
@@ -30,21 +39,35 @@ export interface RedisStoreOptions {
   readonly claimTtl?: Duration | undefined;
   /** How long the first connection may take. @default '5s' */
   readonly connectTimeout?: Duration | undefined;
+  /**
+   * A lock counts once so many replicas have it, and a renewal likewise: they are asked with WAIT, for `timeout` (default '100ms')
+   * at most. Where fewer answer, acquiring fails with `LockUnavailableError`. It makes it rare that a failover forgets a
+   * lock, not impossible: Redis may promote a replica that did not confirm. It costs a round trip between the servers for each lock, and the store
+   * takes a connection of its own for it, on which locks are confirmed one after the other.
+   *
+   * `false`: say that it is known what a failover may cost, so that nobody is warned of it at start.
+   * @default undefined
+   */
+  readonly waitReplicas?: { readonly count: number; readonly timeout?: Duration | undefined } | false | undefined;
 }
 
 export interface RedisSettings {
   readonly source:
-    { readonly client: RedisClient } | { readonly url: string; readonly options: Record<string, unknown> };
+    { readonly client: RedisClient | RedisGroup } | { readonly url: string; readonly options: Record<string, unknown> };
   readonly prefix: string;
   /** ms, like the others. */
   readonly commandTimeout: number;
   readonly pollInterval: number;
   readonly claimTtl: number;
   readonly connectTimeout: number;
+  readonly waitReplicas: WaitReplicas | undefined;
+  /** Whether it was said what a failover may cost. */
+  readonly asked: boolean;
 }
 
 const PLACE = 'redisStore';
-const KNOWN = ['client', 'url', 'options', 'prefix', 'commandTimeout', 'pollInterval', 'claimTtl', 'connectTimeout'];
+const DURATIONS = ['commandTimeout', 'pollInterval', 'claimTtl', 'connectTimeout'] as const;
+const KNOWN = ['client', 'url', 'options', 'prefix', ...DURATIONS, 'waitReplicas'];
 
 /** @throws LockOptionsError */
 export function redisSettings(options: RedisStoreOptions): RedisSettings {
@@ -54,10 +77,12 @@ export function redisSettings(options: RedisStoreOptions): RedisSettings {
   for (const name of Object.keys(options)) {
     if (!KNOWN.includes(name)) throw wrong(`there is no option ${show(name)}. There are: ${KNOWN.join(', ')}`);
   }
-  const duration = (name: 'commandTimeout' | 'pollInterval' | 'claimTtl' | 'connectTimeout', ms: number): number =>
+  const duration = (name: (typeof DURATIONS)[number], ms: number): number =>
     parseDuration(options[name] ?? ms, { min: 10 }, name, PLACE);
   return {
     source: sourceOf(options),
+    waitReplicas: waitReplicasOf(options),
+    asked: options.waitReplicas !== undefined,
     prefix: prefixOf(options.prefix ?? 'lock'),
     commandTimeout: duration('commandTimeout', 1_000),
     pollInterval: duration('pollInterval', 1_000),
@@ -72,14 +97,41 @@ function sourceOf({ client, url, options }: RedisStoreOptions): RedisSettings['s
   }
   if (client !== undefined) {
     if (options !== undefined) throw wrong('options are for a url. A client has its own');
-    const problem = clientProblem(client);
-    if (problem) throw wrong(`client is ${problem}, but must be ${ACCEPTED_CLIENTS}`);
+    const problem = groupProblem(client);
+    if (problem) throw wrong(`client is ${problem}, but must be ${ACCEPTED_GROUPS}`);
     return { client };
   }
   if (options !== undefined && (typeof options !== 'object' || (options as unknown) === null)) {
     throw wrong(`options is ${show(options)}, but must be an object`);
   }
   return { url: redisUrl(url, 'url', PLACE), options: { ...options } };
+}
+
+function waitReplicasOf({ waitReplicas, client }: RedisStoreOptions): WaitReplicas | undefined {
+  if (waitReplicas === undefined || waitReplicas === false) return undefined;
+  if (typeof waitReplicas !== 'object' || (waitReplicas as unknown) === null) {
+    throw wrong(`waitReplicas is ${show(waitReplicas)}, but must be { count, timeout } or false`);
+  }
+  const { count, timeout = 100, ...others } = waitReplicas;
+  const unknown = Object.keys(others)[0];
+  if (unknown !== undefined) throw wrong(`waitReplicas has no ${show(unknown)}. There are: count, timeout`);
+  if (!Number.isInteger(count) || count < 1) {
+    throw wrong(
+      `waitReplicas.count is ${show(count)}, but must be a whole number from 1: how many replicas must have a lock`,
+    );
+  }
+  if ((isIoredisCluster(client) || isNodeRedisCluster(client)) && keyPrefixOf(client) !== undefined) {
+    throw wrong(
+      `waitReplicas does not go with the keyPrefix ${show(keyPrefixOf(client))} of a cluster's client: the prefix is known to the cluster alone, and ` +
+        'replicas are asked at the node. Use the option prefix of the store, and a client without keyPrefix',
+    );
+  }
+  return { count, timeout: parseDuration(timeout, { min: 1 }, 'waitReplicas.timeout', PLACE) };
+}
+
+function keyPrefixOf(client: object): unknown {
+  const { options, _keyPrefix } = client as { options?: { keyPrefix?: unknown }; _keyPrefix?: unknown };
+  return (options?.keyPrefix ?? _keyPrefix) || undefined;
 }
 
 function prefixOf(prefix: unknown): string {

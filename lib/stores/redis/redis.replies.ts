@@ -5,9 +5,13 @@ import type { HolderInfo, StoreInspection } from '../../contract/index.js';
 /** What the acquire script answers. */
 export type AcquireReply = { readonly fence: bigint } | { readonly holder: HolderInfo };
 
+export function isWin(reply: unknown): boolean {
+  return Number((reply as unknown[])[0]) === 1;
+}
+
 export function acquireReply(reply: unknown): AcquireReply {
-  const [won, second, label] = reply as unknown[];
-  if (Number(won) === 1) return { fence: BigInt(text(second)) };
+  const [, second, label] = reply as unknown[];
+  if (isWin(reply)) return { fence: BigInt(text(second)) };
   const remaining = Number(second);
   return { holder: { ...(label ? { label: text(label) } : {}), ...(remaining >= 0 ? { remaining } : {}) } };
 }

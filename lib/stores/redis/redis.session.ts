@@ -1,8 +1,6 @@
 import { hostname } from 'node:os';
 import { systemClock } from '../../contract/index.js';
-import { isIoredis, type RedisClient } from './redis.client.js';
-import { IoredisDriver } from './ioredis.driver.js';
-import { NodeRedisDriver } from './node-redis.driver.js';
+import { driverOf } from './driver-of.js';
 import { RedisConnection } from './redis.connection.js';
 import type { RedisDriver } from './redis.driver.js';
 import { RedisKeys } from './redis.keys.js';
@@ -11,6 +9,7 @@ import type { RedisSettings } from './redis.options.js';
 import { ownClient } from './redis.own-client.js';
 import { probe } from './redis.probe.js';
 import { WakeUps } from './redis.wake-ups.js';
+import { warningsOf } from './redis.warnings.js';
 
 // A queue outlives this many polls that did not come.
 const POLLS_UNTIL_FORGOTTEN = 5;
@@ -19,14 +18,16 @@ const POLLS_UNTIL_FORGOTTEN = 5;
 export class RedisSession {
   readonly locks: RedisLocks;
   readonly wakeUps: WakeUps;
+  /** What was found that locks may be lost by. */
+  warnings: readonly string[] = [];
 
   private constructor(
     private readonly driver: RedisDriver,
     private readonly connection: RedisConnection,
     private readonly settings: RedisSettings,
     private readonly owned: boolean,
+    private readonly keys: RedisKeys,
   ) {
-    const keys = new RedisKeys(settings.prefix);
     this.wakeUps = new WakeUps(driver.subscriber(), (key, owner) => {
       // Nobody waits for it any more. Unless this arrives, it runs out by itself.
       this.locks.decline(key, owner).catch(() => undefined);
@@ -35,29 +36,38 @@ export class RedisSession {
       channelId: this.wakeUps.channelId,
       claimTtl: settings.claimTtl,
       queueTtl: POLLS_UNTIL_FORGOTTEN * settings.pollInterval,
+      counted: !driver.clustered,
     });
   }
 
   /** Connects, subscribes and tries everything out; leaves nothing behind when one of these fails. */
   static async open(settings: RedisSettings): Promise<RedisSession> {
-    const { source, connectTimeout, commandTimeout, prefix } = settings;
+    const { source, connectTimeout, prefix, waitReplicas } = settings;
     const deadline = systemClock.now() + connectTimeout;
-    const owned = !('client' in source);
-    const driver = driverOf(owned ? await ownClient({ ...source, connectTimeout, commandTimeout }) : source.client);
-    const connection = new RedisConnection(driver, commandTimeout);
+    const { driver, owned } =
+      'client' in source
+        ? driverOf(source.client, waitReplicas !== undefined)
+        : { ...driverOf(await ownClient({ ...settings, ...source }), false), owned: true };
+    const connection = new RedisConnection(driver, settings);
     let session: RedisSession | undefined;
     try {
       await connection.connect(connectTimeout);
-      session = new RedisSession(driver, connection, settings, owned);
-      const remaining = Math.max(1, deadline - systemClock.now());
-      await session.wakeUps.subscribe(new RedisKeys(prefix).wake, remaining, driver.address);
-      await probe(session.locks, session.wakeUps, `${hostname()}:${process.pid}`);
+      const keys = new RedisKeys(prefix, driver);
+      session = new RedisSession(driver, connection, settings, owned, keys);
+      await session.#tryOut(Math.max(1, deadline - systemClock.now()));
       return session;
     } catch (error) {
       session?.wakeUps.close(error);
       if (owned) driver.destroy();
       throw error;
     }
+  }
+
+  async #tryOut(remaining: number): Promise<void> {
+    const { connection, keys, settings } = this;
+    await this.wakeUps.subscribe(keys.wake, remaining, connection.address);
+    await probe(this.locks, this.wakeUps, `${hostname()}:${process.pid}`);
+    this.warnings = await warningsOf(connection, keys.lock('probe'), settings);
   }
 
   async close(reason: unknown): Promise<void> {
@@ -76,8 +86,4 @@ export class RedisSession {
     }
     if (!this.driver.ended) this.driver.destroy();
   }
-}
-
-function driverOf(client: RedisClient): RedisDriver {
-  return isIoredis(client) ? new IoredisDriver(client) : new NodeRedisDriver(client);
 }

@@ -10,13 +10,14 @@ import {
 } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
 import type { Doorbell } from '../shared/doorbell.js';
-import { inChunks } from '../shared/in-chunks.js';
+import { inChunks, inGroups } from '../shared/in-chunks.js';
 import { extend, LeaseHold } from '../shared/lease.hold.js';
 import { jitter, waitLoop, type Attempt } from '../shared/wait-loop.js';
+import { isIoredisCluster, isNodeRedisCluster } from './redis.client.js';
 import type { RedisSettings } from './redis.options.js';
 import { RedisSession } from './redis.session.js';
 
-const GUARANTEES: StoreGuarantees = Object.freeze({
+const ONE_NODE: StoreGuarantees = Object.freeze({
   ownership: true,
   fencing: 'global',
   survivesFailover: false,
@@ -26,20 +27,31 @@ const GUARANTEES: StoreGuarantees = Object.freeze({
   wakeUp: 'push',
 });
 
+// The counters of a cluster are its slots'.
+const CLUSTER: StoreGuarantees = Object.freeze({ ...ONE_NODE, fencing: 'per-key' });
+
 // A script holds the server up for as long as it runs.
 const RENEWALS_PER_SCRIPT = 100;
 
 /** @see redisStore */
 export class RedisStore implements LockStore {
   readonly name = 'redis';
-  readonly guarantees = GUARANTEES;
+  readonly guarantees: StoreGuarantees;
   readonly modes = ['exclusive'] as const;
 
   #opening: Promise<RedisSession> | undefined;
   #session: RedisSession | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(private readonly settings: RedisSettings) {}
+  constructor(private readonly settings: RedisSettings) {
+    const { source } = settings;
+    const clustered = 'client' in source && (isIoredisCluster(source.client) || isNodeRedisCluster(source.client));
+    this.guarantees = clustered ? CLUSTER : ONE_NODE;
+  }
+
+  get warnings(): readonly string[] {
+    return this.#session?.warnings ?? [];
+  }
 
   async open(): Promise<void> {
     if (this.#closing) throw closedError();
@@ -65,7 +77,11 @@ export class RedisStore implements LockStore {
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewOutcome[]> {
     const session = this.#opened();
-    return inChunks(requests, RENEWALS_PER_SCRIPT, (chunk) => this.#renewChunk(session, chunk));
+    return inGroups(
+      requests,
+      ({ hold }) => session.locks.groupOf(hold.key),
+      (group) => inChunks(group, RENEWALS_PER_SCRIPT, (chunk) => this.#renewChunk(session, chunk)),
+    );
   }
 
   async inspect(key: string): Promise<StoreInspection | undefined> {

@@ -106,7 +106,7 @@ export class NodeLink {
         if (end()) resolve(reply);
       };
       const fail = (error: unknown): void => {
-        if (end()) reject(new NodeFailure(unavailable(this.address, error, script), true));
+        if (end()) reject(new NodeFailure(unavailable(this.address, error, { script }), true));
       };
       timer = systemClock.after(timeout, () => {
         // A process that was blocked runs its timers before it reads: what has come in by now is heard first.

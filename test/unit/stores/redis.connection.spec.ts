@@ -1,9 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { RedisConnection } from '../../../lib/stores/redis/redis.connection.js';
-import type { ConnectionListener, RedisDriver } from '../../../lib/stores/redis/redis.driver.js';
+import type { ConnectionListener, RedisDriver, RedisNode } from '../../../lib/stores/redis/redis.driver.js';
 import { renewScript } from '../../../lib/stores/redis/scripts/index.js';
 
-class FakeDriver implements RedisDriver {
+class FakeDriver implements RedisDriver, RedisNode {
+  readonly clustered = false;
   readonly address = 'host:1';
   readonly advice = 'it was closed';
   status = 'ready';
@@ -32,6 +33,13 @@ class FakeDriver implements RedisDriver {
     this.sent.push('eval');
     return this.answer('eval');
   }
+  async node() {
+    return this;
+  }
+  command(name: string) {
+    this.sent.push(name);
+    return this.answer(name);
+  }
   subscriber(): never {
     throw new Error('not here');
   }
@@ -48,7 +56,7 @@ const noScript = () => Promise.reject(new Error('NOSCRIPT No matching script'));
 describe('a request', () => {
   it('is sent by digest, and by source where the server does not know it', async () => {
     const driver = new FakeDriver();
-    const connection = new RedisConnection(driver, 100);
+    const connection = new RedisConnection(driver, { commandTimeout: 100 });
     expect(await connection.run(renewScript, [], [])).toMatchObject({ reply: 'done' });
     driver.answer = (call) => (call === 'evalsha' ? noScript() : Promise.resolve('by source'));
     expect(await connection.run(renewScript, [], [])).toMatchObject({ reply: 'by source' });
@@ -58,7 +66,9 @@ describe('a request', () => {
   it('is not sent again once it was given up, since what came after it must not be overtaken', async () => {
     const driver = new FakeDriver();
     driver.answer = () => later(60, noScript);
-    await expect(new RedisConnection(driver, 30).run(renewScript, [], [])).rejects.toMatchObject({ retryable: true });
+    await expect(new RedisConnection(driver, { commandTimeout: 30 }).run(renewScript, [], [])).rejects.toMatchObject({
+      retryable: true,
+    });
     await later(80, () => undefined);
     expect(driver.sent).toEqual(['evalsha']);
   });
@@ -67,7 +77,7 @@ describe('a request', () => {
     const driver = new FakeDriver();
     driver.answer = (call) => later(40, () => (call === 'evalsha' ? noScript() : 'late'));
     const start = performance.now();
-    await expect(new RedisConnection(driver, 60).run(renewScript, [], [])).rejects.toThrow(
+    await expect(new RedisConnection(driver, { commandTimeout: 60 }).run(renewScript, [], [])).rejects.toThrow(
       /did not answer within 60 ms/,
     );
     expect(performance.now() - start).toBeLessThan(100);
@@ -78,7 +88,7 @@ describe('a request', () => {
     driver.answer = () => {
       throw new Error('the client is closed');
     };
-    await expect(new RedisConnection(driver, 60).run(renewScript, [], [])).rejects.toMatchObject({
+    await expect(new RedisConnection(driver, { commandTimeout: 60 }).run(renewScript, [], [])).rejects.toMatchObject({
       code: 'LOCK_UNAVAILABLE',
       message: 'redis at host:1: the client is closed',
     });
@@ -89,7 +99,7 @@ describe('a connection that is down', () => {
   it('is never handed a command; those who wait share one set of listeners', async () => {
     const driver = new FakeDriver();
     driver.status = 'reconnecting';
-    const connection = new RedisConnection(driver, 50);
+    const connection = new RedisConnection(driver, { commandTimeout: 50 });
     const results = await Promise.allSettled([1, 2, 3].map(() => connection.run(renewScript, [], [])));
     expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(driver.sent).not.toContain('evalsha');
@@ -104,7 +114,7 @@ describe('a connection that is down', () => {
   it('tells why, where it has heard why', async () => {
     const driver = new FakeDriver();
     driver.status = 'reconnecting';
-    const waiting = new RedisConnection(driver, 30).run(renewScript, [], []);
+    const waiting = new RedisConnection(driver, { commandTimeout: 30 }).run(renewScript, [], []);
     driver.listeners.forEach((listener) => listener.failed(new Error('connect ECONNREFUSED')));
     await expect(waiting).rejects.toMatchObject({
       message: 'redis at host:1 is not reachable (status reconnecting)',
@@ -116,7 +126,7 @@ describe('a connection that is down', () => {
   it('fails at once when it is refused for good, or will not come back', async () => {
     const driver = new FakeDriver();
     driver.status = 'reconnecting';
-    const connection = new RedisConnection(driver, 10_000);
+    const connection = new RedisConnection(driver, { commandTimeout: 10_000 });
     const refused = connection.run(renewScript, [], []);
     driver.listeners.forEach((listener) => listener.failed(new Error('WRONGPASS invalid')));
     await expect(refused).rejects.toMatchObject({ retryable: false });
@@ -125,5 +135,42 @@ describe('a connection that is down', () => {
     driver.listeners.forEach((listener) => listener.ended());
     await expect(ended).rejects.toThrow(/is not connected \(status end\): it was closed/);
     await expect(connection.run(renewScript, [], [])).rejects.toThrow(/is not connected/);
+  });
+});
+
+describe('replicas that must confirm', () => {
+  const waitReplicas = { count: 2, timeout: 50 };
+  const confirms = (): boolean => true;
+  const connectionOf = (driver: FakeDriver) => new RedisConnection(driver, { commandTimeout: 100, waitReplicas });
+
+  it('are asked on the connection that the script was sent on', async () => {
+    const driver = new FakeDriver();
+    driver.answer = async (call) => (call === 'WAIT' ? 2 : 'id=7 addr=a:1 laddr=b:2 age=1');
+    expect(await connectionOf(driver).run(renewScript, ['key'], [], { confirms })).toHaveProperty('reply');
+    expect(driver.sent).toEqual(['CLIENT', 'evalsha', 'WAIT', 'CLIENT']);
+  });
+
+  it('are not asked about what changed nothing', async () => {
+    const driver = new FakeDriver();
+    await connectionOf(driver).run(renewScript, ['key'], [], { confirms: () => false });
+    expect(driver.sent).toEqual(['CLIENT', 'evalsha']);
+  });
+
+  it('must be as many as were asked for', async () => {
+    const driver = new FakeDriver();
+    driver.answer = async (call) => (call === 'WAIT' ? 1 : 'id=7 addr=a:1 laddr=b:2');
+    await expect(connectionOf(driver).run(renewScript, ['key'], [], { confirms })).rejects.toMatchObject({
+      message: 'redis at host:1: 1 of 2 replicas confirmed the lock within 50 ms (waitReplicas)',
+      retryable: true,
+    });
+  });
+
+  it('say nothing on a new connection, which has written nothing', async () => {
+    const driver = new FakeDriver();
+    let connection = 7;
+    driver.answer = async (call) => (call === 'WAIT' ? 2 : `id=${connection++} addr=a:1 laddr=b:2`);
+    await expect(connectionOf(driver).run(renewScript, ['key'], [], { confirms })).rejects.toThrow(
+      /the connection was lost before replicas confirmed/,
+    );
   });
 });

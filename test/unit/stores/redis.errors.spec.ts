@@ -64,6 +64,8 @@ describe('an error of a client', () => {
     const refused = new Error(
       `ERR The user executing the script can't run this command script: abc, on @user_script:${line}.`,
     );
-    expect(unavailable('host:1', refused, releaseScript).message).toMatch(/\(LREM in the release script\)$/);
+    expect(unavailable('host:1', refused, { script: releaseScript }).message).toMatch(
+      /\(LREM in the release script\)$/,
+    );
   });
 });

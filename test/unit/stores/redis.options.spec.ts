@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
-import { createClient, createClientPool, createCluster } from 'redis';
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
+import { createCluster as createCluster5 } from 'redis5';
 import { redisStore, type RedisStoreOptions } from '../../../lib/stores/redis/index.js';
 import { ownClient } from '../../../lib/stores/redis/redis.own-client.js';
 import { redisSettings } from '../../../lib/stores/redis/redis.options.js';
@@ -22,6 +23,8 @@ describe('the options of redisStore', () => {
   it('have sensible defaults', () => {
     expect(redisSettings({ url })).toEqual({
       source: { url, options: {} },
+      waitReplicas: undefined,
+      asked: false,
       prefix: 'lock',
       commandTimeout: 1_000,
       pollInterval: 1_000,
@@ -73,9 +76,7 @@ describe('the options of redisStore', () => {
   });
 
   it('refuse what looks like a client, and say what it is', () => {
-    const cluster = new Cluster([{ host: 'localhost', port: 1 }], { lazyConnect: true });
-    expect(refusal({ client: cluster }).message).toMatch(/a Cluster, which is not supported yet/);
-    expect(refusal({ client: createCluster({ rootNodes: [{ url }] }) }).message).toMatch(/a pool, a cluster/);
+    expect(refusal({ client: createCluster5({ rootNodes: [{ url }] }) as never }).message).toMatch(/a pool, a cluster/);
     expect(refusal({ client: createClientPool() }).message).toMatch(/client is a client of redis 4 or older, a pool/);
   });
 });
@@ -122,5 +123,48 @@ describe('a client of our own', () => {
     const error = await made.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'LOCK_OPTIONS' });
     expect(inspect(error, { depth: 20, showHidden: true })).not.toContain('hunter2');
+  });
+});
+
+describe('clients of several nodes', () => {
+  const cluster = (options = {}) => new Cluster([{ host: 'localhost', port: 1 }], { lazyConnect: true, ...options });
+
+  it('are accepted', () => {
+    const sentinel = createSentinel({ name: 'main', sentinelRootNodes: [{ host: 'localhost', port: 1 }] });
+    const clients = [cluster(), createCluster({ rootNodes: [{ url }] }), sentinel];
+    for (const client of clients) expect(redisSettings({ client }).source).toEqual({ client });
+  });
+
+  it('promise tokens for each key where the counters are those of slots', () => {
+    const guarantees = (client: RedisStoreOptions['client']) => redisStore({ client }).guarantees;
+    expect(guarantees(cluster())).toMatchObject({ fencing: 'per-key', survivesFailover: false });
+    expect(guarantees(createCluster({ rootNodes: [{ url }] }))).toMatchObject({ fencing: 'per-key' });
+    const sentinel = createSentinel({ name: 'main', sentinelRootNodes: [{ host: 'localhost', port: 1 }] });
+    expect(guarantees(sentinel)).toMatchObject({ fencing: 'global' });
+  });
+
+  it('cannot have a keyPrefix of their own where replicas are asked at the node', () => {
+    expect(refusal({ client: cluster({ keyPrefix: 'app:' }), waitReplicas: { count: 1 } }).message).toMatch(
+      /waitReplicas does not go with the keyPrefix 'app:' of a cluster's client: .*Use the option prefix of the store/,
+    );
+  });
+});
+
+describe('waitReplicas', () => {
+  it('has a time of its own', () => {
+    expect(redisSettings({ url, waitReplicas: { count: 2 } }).waitReplicas).toEqual({ count: 2, timeout: 100 });
+    const given = redisSettings({ url, waitReplicas: { count: 1, timeout: '1s' } });
+    expect(given).toMatchObject({ waitReplicas: { count: 1, timeout: 1_000 }, asked: true });
+    expect(redisSettings({ url, waitReplicas: false })).toMatchObject({ waitReplicas: undefined, asked: true });
+  });
+
+  it.each([
+    [{ count: 0 }, /waitReplicas\.count is 0, but must be a whole number from 1/],
+    [{}, /waitReplicas\.count is undefined/],
+    [{ count: 1, timeout: 0 }, /waitReplicas\.timeout is 0/],
+    [{ count: 1, wait: 1 }, /waitReplicas has no 'wait'. There are: count, timeout/],
+    [2, /waitReplicas is 2, but must be \{ count, timeout \} or false/],
+  ])('is refused as %j', (waitReplicas, message) => {
+    expect(refusal({ url, waitReplicas: waitReplicas as never }).message).toMatch(message);
   });
 });

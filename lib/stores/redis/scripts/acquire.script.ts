@@ -7,7 +7,8 @@ import { script } from './script.js';
  *
  * KEYS: 1 lock · 2 queue · 3 fence counter
  * ARGV: 1 owner · 2 ttl in ms · 3 label · 4 channel id to queue with, or '' to leave no trace · 5 claim ttl in ms ·
- *       6 queue ttl in ms · 7 prefix of the wake-up channels · 8 key, for the wake-up message
+ *       6 queue ttl in ms · 7 prefix of the wake-up channels · 8 key, for the wake-up message · 9 whether PUBLISH counts all who
+ *       listen: 0 or 1
  * Returns: {1, fence} when it is held; {0, the holder's remaining ms, the holder's label} when it is contended.
  */
 export const acquireScript = script(
@@ -20,7 +21,7 @@ local owner
 if value then
   owner = string.sub(value, 1, 32)
 else
-  owner = grant_next(KEYS[1], KEYS[2], ARGV[5], ARGV[7], ARGV[8], ARGV[1])
+  owner = grant_next(KEYS[1], KEYS[2], ARGV[5], ARGV[7], ARGV[8], ARGV[9], ARGV[1])
 end
 
 if not owner or owner == ARGV[1] then

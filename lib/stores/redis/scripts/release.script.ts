@@ -6,7 +6,8 @@ import { script } from './script.js';
  *
  * KEYS: 1 lock · 2 queue
  * ARGV: 1 what the lock's value must begin with: `owner:`, or `owner:0:` to give back only a claim · 2 queue entry ·
- *       3 claim ttl in ms · 4 prefix of the wake-up channels · 5 key, for the wake-up message
+ *       3 claim ttl in ms · 4 prefix of the wake-up channels · 5 key, for the wake-up message · 6 whether PUBLISH counts all who
+ *       listen: 0 or 1
  * Returns: 1 when it was the owner's, otherwise 0.
  */
 export const releaseScript = script(
@@ -19,7 +20,7 @@ local mine = value and string.sub(value, 1, #ARGV[1]) == ARGV[1]
 if value and not mine then
   return 0
 end
-if not grant_next(KEYS[1], KEYS[2], ARGV[3], ARGV[4], ARGV[5]) and mine then
+if not grant_next(KEYS[1], KEYS[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]) and mine then
   redis.call('DEL', KEYS[1])
 end
 return mine and 1 or 0

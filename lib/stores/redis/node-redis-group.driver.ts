@@ -1,0 +1,137 @@
+import { EventEmitter } from 'node:events';
+import { systemClock, type Timer } from '../../contract/index.js';
+import { isNodeRedisCluster, type NodeRedisGroup } from './redis.client.js';
+import { retryStrategy } from './ioredis.options.js';
+import type { ConnectionListener, RedisDriver, RedisNode, RedisSubscriber } from './redis.driver.js';
+import { listenTo } from './redis.listen.js';
+import { NodeRedisDriver } from './node-redis.driver.js';
+import { Subscriptions } from './redis.subscriptions.js';
+
+interface Listening extends NodeRedisGroup {
+  subscribe(channel: string, listener: (message: string, channel: string) => void): Promise<unknown>;
+  unsubscribe(channel: string): Promise<unknown>;
+}
+
+// One connection to the master: what is sent must be carried out in its order. Replicas are of no use to us.
+const SENTINEL = { masterPoolSize: 1, replicaPoolSize: 0, reserveClient: false };
+
+/**
+ * What node-redis makes for several nodes, a sentinel or a cluster: one of our own, set up like the user's. It is connected here,
+ * and again when that fails, since the library gives up.
+ */
+export class NodeRedisGroupDriver implements RedisDriver, RedisNode {
+  readonly clustered: boolean;
+  readonly advice = 'it was closed';
+  readonly #events = new EventEmitter();
+  readonly #client: Listening;
+  #connecting = false;
+  #destroyed = false;
+  #pause: Timer | undefined;
+
+  constructor(template: NodeRedisGroup) {
+    this.clustered = isNodeRedisCluster(template);
+    this.#client = template.duplicate(this.clustered ? {} : SENTINEL) as Listening;
+    this.#events.setMaxListeners(0);
+    for (const event of ['ready', 'error'] as const) {
+      this.#client.on(event, (...args) => {
+        if (event === 'ready' || this.#events.listenerCount('error') > 0) this.#events.emit(event, ...args);
+      });
+    }
+  }
+
+  get address(): string {
+    return this.clustered ? 'a cluster' : 'a sentinel';
+  }
+
+  get status(): string {
+    if (this.ready) return 'ready';
+    return this.#destroyed ? 'closed' : 'connecting';
+  }
+
+  get ready(): boolean {
+    return !this.#destroyed && !this.#connecting && this.#client.isOpen && this.#client.isReady;
+  }
+
+  get ended(): boolean {
+    return this.#destroyed;
+  }
+
+  start(): void {
+    if (!this.#connecting && !this.#destroyed && !this.#client.isOpen) this.#connect(1);
+  }
+
+  listen(listener: ConnectionListener): () => void {
+    return listenTo(this.#events, listener);
+  }
+
+  evalsha(sha: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#client.evalSha(sha, { keys: [...keys], arguments: [...args] });
+  }
+
+  eval(source: string, keys: readonly string[], args: readonly string[]): Promise<unknown> {
+    return this.#client.eval(source, { keys: [...keys], arguments: [...args] });
+  }
+
+  async node(key: string): Promise<RedisNode> {
+    if (!this.#client.getNodeClientForKey) return this;
+    return new NodeRedisDriver(await this.#client.getNodeClientForKey(key));
+  }
+
+  /** To the master behind a sentinel. */
+  command(...args: readonly string[]): Promise<unknown> {
+    return this.#client.sendCommand(false, [...args]);
+  }
+
+  // The library keeps a connection of its own for what it subscribes to, and subscribes anew where that ends.
+  subscriber(): RedisSubscriber {
+    const client = this.#client;
+    const events = this.#events;
+    const driver = this as { readonly ready: boolean };
+    const receive = (message: string, channel: string): void => subscriptions.receive(channel, message);
+    const subscriptions = new Subscriptions({
+      get ready() {
+        return driver.ready;
+      },
+      connect: () => this.start(),
+      on: (event, listener) => events.on(event, listener),
+      off: (event, listener) => events.off(event, listener),
+      subscribe: (channel) => client.subscribe(channel, receive),
+      unsubscribe: (channel) => client.unsubscribe(channel),
+      // It ends with the client.
+      destroy: () => undefined,
+    });
+    return subscriptions;
+  }
+
+  quit(): Promise<unknown> {
+    return this.#client.close();
+  }
+
+  destroy(): void {
+    if (this.#destroyed) return;
+    this.#destroyed = true;
+    this.#pause?.cancel();
+    this.#events.emit('end');
+    try {
+      Promise.resolve(this.#client.destroy()).catch(() => undefined);
+    } catch {
+      // It is closed already.
+    }
+  }
+
+  #connect(attempt: number): void {
+    this.#connecting = true;
+    this.#client.connect().then(
+      () => {
+        this.#connecting = false;
+        if (this.#destroyed) this.#client.destroy();
+        else this.#events.emit('ready');
+      },
+      (error: unknown) => {
+        if (this.#events.listenerCount('error') > 0) this.#events.emit('error', error);
+        if (this.#destroyed) return;
+        this.#pause = systemClock.after(retryStrategy(attempt), () => this.#connect(attempt + 1));
+      },
+    );
+  }
+}
