@@ -5,8 +5,8 @@ export interface Bound<T> {
   readonly timeout: number;
   /** What to try where the first call failed. Not asked once the time is up: it must not overtake what was sent since then. */
   readonly second?: ((error: unknown) => Promise<T> | undefined) | undefined;
-  /** The error when there was no answer in time. */
-  readonly late: () => unknown;
+  /** The error when there was no answer in time. It is handed the call, which may be carried out still. */
+  readonly late: (call: Promise<T>) => unknown;
   /** The error to report. */
   readonly failure: (error: unknown) => unknown;
 }
@@ -30,10 +30,11 @@ export function bounded<T>(call: () => Promise<T>, { timeout, second, late, fail
     const timer = systemClock.after(timeout, () => {
       // A process that was blocked runs its timers before it reads: what has come in by now is heard first.
       setImmediate(() => {
-        if (settle()) reject(late());
+        if (settle()) reject(late(sent));
       });
     });
-    attempt(call).then(succeed, (error: unknown) => {
+    const sent = attempt(call);
+    sent.then(succeed, (error: unknown) => {
       if (settled) return;
       const again = attempt(() => second?.(error));
       if (again) again.then(succeed, fail);

@@ -15,6 +15,7 @@ interface Listening extends IoredisCluster {
 /** A `Cluster` of ioredis: one of our own, set up like the user's. Its library follows slots that move. */
 export class IoredisClusterDriver implements RedisDriver {
   readonly clustered = true;
+  readonly ordered = false;
   readonly advice = 'it was closed';
   readonly #client: Listening;
   #first = '';

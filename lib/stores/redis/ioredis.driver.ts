@@ -19,6 +19,7 @@ interface IoredisSubscriberClient extends IoredisClient {
 
 export class IoredisDriver implements RedisDriver, RedisNode {
   readonly clustered = false;
+  readonly ordered = true;
   readonly advice = 'its client was closed, or its retryStrategy gave up';
 
   constructor(private readonly client: IoredisClient) {}

@@ -21,6 +21,7 @@ const SENTINEL = { masterPoolSize: 1, replicaPoolSize: 0, reserveClient: false }
  */
 export class NodeRedisGroupDriver implements RedisDriver, RedisNode {
   readonly clustered: boolean;
+  readonly ordered = false;
   readonly advice = 'it was closed';
   readonly #events = new EventEmitter();
   readonly #client: Listening;

@@ -14,6 +14,7 @@ interface NodeRedisSubscriberClient extends NodeRedisClient {
 
 export class NodeRedisDriver implements RedisDriver, RedisNode {
   readonly clustered = false;
+  readonly ordered = true;
   readonly advice =
     'call `await client.connect()` first; after `close()` or a reconnectStrategy of `false` it stays closed';
 

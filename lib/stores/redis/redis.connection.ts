@@ -4,6 +4,7 @@ import { bounded } from './bounded.js';
 import type { RedisDriver, RedisNode } from './redis.driver.js';
 import { isMoved, isNoScript, unavailable } from './redis.errors.js';
 import { Readiness } from './redis.readiness.js';
+import { Stragglers } from './stragglers.js';
 import { confirmed, identityOf, type WaitReplicas } from './redis.replicas.js';
 import type { RedisScript } from './scripts/index.js';
 
@@ -34,6 +35,7 @@ export interface ConnectionSettings {
  */
 export class RedisConnection {
   readonly #readiness: Readiness;
+  readonly #stragglers = new Stragglers();
   #closed: LockUnavailableError | undefined;
 
   constructor(
@@ -75,6 +77,21 @@ export class RedisConnection {
   async command(key: string, ...args: readonly string[]): Promise<unknown> {
     const node = await this.#node(key, this.settings.commandTimeout);
     return this.#bounded(() => node.command(...args), this.settings.commandTimeout);
+  }
+
+  /**
+   * Resolves when nothing that was sent for `key` and given up can be carried out any more: what is sent then comes after it.
+   * Rejects when that takes too long.
+   */
+  async settled(key: string): Promise<void> {
+    const stragglers = this.#stragglers.of(key);
+    if (stragglers === undefined) return;
+    await bounded(() => stragglers, {
+      timeout: this.settings.commandTimeout,
+      late: () =>
+        new LockUnavailableError(`redis at ${this.driver.address}: an earlier request may be carried out still`),
+      failure: (error) => error,
+    });
   }
 
   /** Rejects what waits for the connection. Commands that were sent keep their bound. */
@@ -119,21 +136,27 @@ export class RedisConnection {
     const first = (): Promise<unknown> => node.evalsha(script.sha, keys, args);
     const second = (error: unknown): Promise<unknown> | undefined =>
       isNoScript(error) ? node.eval(script.source, keys, args) : undefined;
-    return this.#bounded(first, timeout, { script, second });
+    return this.#bounded(first, timeout, { script, second, key: keys[0] });
   }
 
   #bounded<T>(
     call: () => Promise<T>,
     timeout: number,
-    { script, second }: { script?: RedisScript; second?: (error: unknown) => Promise<T> | undefined } = {},
+    {
+      script,
+      second,
+      key,
+    }: { script?: RedisScript; second?: (error: unknown) => Promise<T> | undefined; key?: string | undefined } = {},
   ): Promise<T> {
     return bounded(call, {
       timeout,
       second,
-      late: () =>
-        new LockUnavailableError(
+      late: (call) => {
+        if (key !== undefined && !this.driver.ordered) this.#stragglers.add(key, call);
+        return new LockUnavailableError(
           `redis at ${this.driver.address} did not answer within ${this.settings.commandTimeout} ms`,
-        ),
+        );
+      },
       failure: (error) => {
         const moved = this.driver.clustered && isMoved(error);
         if (moved) this.driver.relocate?.();

@@ -29,6 +29,8 @@ export interface RedisNode {
 export interface RedisDriver extends Pick<RedisNode, 'evalsha' | 'eval'> {
   /** Whether keys are spread over nodes by their slots. */
   readonly clustered: boolean;
+  /** Whether what is sent is carried out in its order. Libraries that follow a master from node to node send again what has failed. */
+  readonly ordered: boolean;
   /** Where it connects to, for messages: never a user name or password. */
   readonly address: string;
   /** The library's own word for the connection's state, for messages. */

@@ -64,6 +64,12 @@ export class RedisLocks {
     return this.#release(key, owner, `${owner}:`);
   }
 
+  /** The same, for an owner of whose requests some may still be under way. */
+  async abandon(key: string, owner: string): Promise<void> {
+    await this.connection.settled(this.keys.lock(key));
+    await this.release(key, owner);
+  }
+
   /** Gives a reservation back. A lock that its owner has confirmed in the meantime stays. */
   decline(key: string, owner: string): Promise<boolean> {
     return this.#release(key, owner, `${owner}:0:`);

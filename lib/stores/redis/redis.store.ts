@@ -72,7 +72,7 @@ export class RedisStore implements LockStore {
   }
 
   async abandon(key: string, owner: string): Promise<void> {
-    await this.#opened().locks.release(key, owner);
+    await this.#opened().locks.abandon(key, owner);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewOutcome[]> {

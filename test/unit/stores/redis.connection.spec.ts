@@ -5,6 +5,7 @@ import { renewScript } from '../../../lib/stores/redis/scripts/index.js';
 
 class FakeDriver implements RedisDriver, RedisNode {
   readonly clustered = false;
+  ordered = true;
   readonly address = 'host:1';
   readonly advice = 'it was closed';
   status = 'ready';
@@ -172,5 +173,30 @@ describe('replicas that must confirm', () => {
     await expect(connectionOf(driver).run(renewScript, ['key'], [], { confirms })).rejects.toThrow(
       /the connection was lost before replicas confirmed/,
     );
+  });
+});
+
+describe('a library that sends again what has failed', () => {
+  it('has settled what was given up before anything counts as done after it', async () => {
+    const driver = new FakeDriver();
+    driver.ordered = false;
+    driver.answer = () => later(60, () => 'late');
+    const connection = new RedisConnection(driver, { commandTimeout: 30 });
+    await connection.settled('key');
+    await expect(connection.run(renewScript, ['key'], [])).rejects.toThrow(/did not answer/);
+    await expect(connection.settled('another')).resolves.toBeUndefined();
+    const start = performance.now();
+    await connection.settled('key');
+    expect(performance.now() - start).toBeGreaterThan(5);
+    await expect(connection.settled('key')).resolves.toBeUndefined();
+  });
+
+  it('is not waited for without a bound', async () => {
+    const driver = new FakeDriver();
+    driver.ordered = false;
+    driver.answer = () => new Promise(() => undefined);
+    const connection = new RedisConnection(driver, { commandTimeout: 20 });
+    await expect(connection.run(renewScript, ['key'], [])).rejects.toThrow(/did not answer/);
+    await expect(connection.settled('key')).rejects.toThrow(/an earlier request may be carried out still/);
   });
 });
