@@ -1,4 +1,4 @@
-// Usage: npm run test:store -- <name>[:<variant>] [<jest arguments>], e.g. redis, redis:ioredis5 or postgres:row
+// Usage: npm run test:store -- <name>[:<variant>] [<jest arguments>], e.g. redis, redis:ioredis5, redis:cluster:redis or postgres:row
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensureBuild, ensureDependencies, ensureServer } from './support/ensure.mjs';
@@ -21,7 +21,11 @@ const names = (existsSync(folder) ? readdirSync(folder) : [])
   .sort();
 
 const [argument = '', ...args] = process.argv.slice(2);
-const [name, variant] = argument.split(':');
+const [first, second, third] = argument.split(':');
+// `redis:cluster` has a file of its own.
+const apart = names.includes(`${first}-${second}`);
+const name = apart ? `${first}-${second}` : first;
+const variant = apart ? third : second;
 if (!names.includes(name)) {
   const problem = name ? `There is no store test named "${name}".` : 'Name the store to test.';
   fail(`${problem} Known: ${names.join(', ') || '(none)'}\nUsage: npm run test:store -- <name>[:<variant>]`);
@@ -29,7 +33,7 @@ if (!names.includes(name)) {
 
 await ensureDependencies();
 await ensureBuild();
-for (const server of neededServers[name] ?? []) await ensureServer(server);
+for (const server of neededServers[name.replace(/[-.].*/, '')] ?? []) await ensureServer(server);
 
 const file = join('test/integration/stores', `${name}.spec.ts`);
 const env = variant ? { STORE_VARIANT: variant } : {};

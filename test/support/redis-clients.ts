@@ -1,5 +1,6 @@
 import { Redis as Ioredis6 } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis5';
+import { Redis as Iovalkey } from 'iovalkey';
 import { createClient as createClient6 } from 'redis';
 import { createClient as createClient5 } from 'redis5';
 import type { RedisClient } from '../../lib/stores/redis/index.js';
@@ -33,6 +34,11 @@ export interface ClientFamily {
 export const clientFamilies: readonly ClientFamily[] = [
   { name: 'ioredis6', prefixes: true, connect: (settings) => ioredis(Ioredis6, settings) },
   { name: 'ioredis5', prefixes: true, connect: (settings) => ioredis(Ioredis5, settings) },
+  {
+    name: 'iovalkey',
+    prefixes: true,
+    connect: (settings) => ioredis(Iovalkey as unknown as typeof Ioredis6, settings),
+  },
   { name: 'redis6', prefixes: true, connect: (settings) => nodeRedis(createClient6, settings) },
   { name: 'redis5', prefixes: false, connect: (settings) => nodeRedis(createClient5, settings) },
 ];

@@ -17,6 +17,7 @@ const variants: Record<string, Variant> = {
   ioredis: { family: 'ioredis6' },
   // A prefix of the client's own, below which each lock must still be one key throughout.
   ioredis5: { family: 'ioredis5', keyPrefix: 'app:' },
+  iovalkey: { family: 'iovalkey' },
   redis: { family: 'redis6' },
   redis5: { family: 'redis5' },
 };
