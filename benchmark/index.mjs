@@ -6,6 +6,7 @@ export const benchmarks = [
   'decorator',
   'redis',
   'redis-hot-key',
+  'redlock',
   'sqlite',
   'sqlite-hot-key',
   'postgres',
@@ -22,6 +23,7 @@ export const benchmarks = [
 export const serversOf = {
   redis: ['redis'],
   'redis-hot-key': ['redis'],
+  redlock: ['redlock'],
   postgres: ['postgres'],
   'postgres-hot-key': ['postgres'],
   mysql: ['mysql'],

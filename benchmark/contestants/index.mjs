@@ -7,6 +7,7 @@ import { ours } from './ours.mjs';
 import { bareAdvisory, barePostgresRows, oursPostgres } from './postgres.mjs';
 import { redisSemaphore } from './redis-semaphore.mjs';
 import { redlock } from './redlock.mjs';
+import { bareQuorum, oursRedlock, redlockOfThree } from './redlock-quorum.mjs';
 import { bareZookeeper, oursZookeeper } from './zookeeper.mjs';
 
 /** Each makes `{ withLock(key, body), close() }`. */
@@ -15,6 +16,9 @@ export const contestants = {
   ours,
   redlock,
   'redis-semaphore': redisSemaphore,
+  'bare quorum': bareQuorum,
+  'ours (redlock)': oursRedlock,
+  'redlock, three nodes': redlockOfThree,
   'bare rows': bareSqlite,
   'ours (sqlite)': oursSqlite,
   'bare upsert and delete (postgres)': barePostgresRows,
