@@ -6,6 +6,7 @@ export const benchmarks = [
   'decorator',
   'redis',
   'redis-hot-key',
+  'redis-failover',
   'redlock',
   'sqlite',
   'sqlite-hot-key',
@@ -23,6 +24,7 @@ export const benchmarks = [
 export const serversOf = {
   redis: ['redis'],
   'redis-hot-key': ['redis'],
+  'redis-failover': ['redis'],
   redlock: ['redlock'],
   postgres: ['postgres'],
   'postgres-hot-key': ['postgres'],

@@ -10,6 +10,7 @@ interface IoredisOptions {
   readonly path?: string;
   readonly name?: string;
   readonly sentinels?: unknown;
+  readonly failoverDetector?: boolean;
 }
 
 interface IoredisSubscriberClient extends IoredisClient {
@@ -36,6 +37,15 @@ export class IoredisDriver implements RedisDriver, RedisNode {
     const { host, port, path, name, sentinels } = this.client.options as IoredisOptions;
     if (sentinels) return `sentinel ${name ?? ''}`;
     return path ?? `${host ?? 'localhost'}:${port ?? 6379}`;
+  }
+
+  get warning(): string | undefined {
+    const { sentinels, failoverDetector } = this.client.options as IoredisOptions;
+    if (!sentinels || failoverDetector) return undefined;
+    return (
+      'the client of ioredis has no failoverDetector: when sentinels replace a master that is alive, it goes on locking there until the ' +
+      'old master closes its connections, for seconds. Set failoverDetector: true beside sentinels.'
+    );
   }
 
   get status(): string {

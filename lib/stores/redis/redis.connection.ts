@@ -5,7 +5,7 @@ import type { RedisDriver, RedisNode } from './redis.driver.js';
 import { isMoved, isNoScript, unavailable } from './redis.errors.js';
 import { Readiness } from './redis.readiness.js';
 import { Stragglers } from './stragglers.js';
-import { confirmed, identityOf, type WaitReplicas } from './redis.replicas.js';
+import { identityOf, ReplicaConfirmations, type WaitReplicas } from './redis.replicas.js';
 import type { RedisScript } from './scripts/index.js';
 
 export interface Answer {
@@ -36,6 +36,7 @@ export interface ConnectionSettings {
 export class RedisConnection {
   readonly #readiness: Readiness;
   readonly #stragglers = new Stragglers();
+  readonly #replicas: ReplicaConfirmations | undefined;
   #closed: LockUnavailableError | undefined;
 
   constructor(
@@ -43,6 +44,8 @@ export class RedisConnection {
     private readonly settings: ConnectionSettings,
   ) {
     this.#readiness = new Readiness(driver);
+    const { waitReplicas } = settings;
+    if (waitReplicas) this.#replicas = new ReplicaConfirmations(waitReplicas, () => driver.address);
   }
 
   get address(): string {
@@ -67,8 +70,8 @@ export class RedisConnection {
       await this.#readiness.wait({ timeout: remaining, signal: abortable?.signal });
       remaining -= systemClock.now() - start;
     }
-    const { waitReplicas } = this.settings;
-    if (waitReplicas && confirms) return this.#replicated({ script, keys, args, remaining, confirms, waitReplicas });
+    if (this.#replicas && confirms)
+      return this.#replicated(this.#replicas, { script, keys, args, remaining, confirms });
     const start = systemClock.now();
     return { start, reply: await this.#send(this.driver, script, keys, args, remaining) };
   }
@@ -101,23 +104,26 @@ export class RedisConnection {
   }
 
   /** The script and the question to the replicas go to one node, past a cluster's routes: WAIT asks about its own connection. */
-  async #replicated(call: {
-    script: RedisScript;
-    keys: readonly string[];
-    args: readonly string[];
-    remaining: number;
-    confirms: (reply: unknown) => boolean;
-    waitReplicas: WaitReplicas;
-  }): Promise<Answer> {
-    const { script, keys, args, remaining, confirms, waitReplicas } = call;
+  async #replicated(
+    replicas: ReplicaConfirmations,
+    call: {
+      readonly script: RedisScript;
+      readonly keys: readonly string[];
+      readonly args: readonly string[];
+      readonly remaining: number;
+      readonly confirms: (reply: unknown) => boolean;
+    },
+  ): Promise<Answer> {
+    const { script, keys, args, remaining, confirms } = call;
     const node = await this.#node(keys[0] ?? '', remaining);
     const before = this.#bounded(() => identityOf(node), remaining);
     before.catch(() => undefined);
     const start = systemClock.now();
     const reply = await this.#send(node, script, keys, args, remaining);
     if (confirms(reply)) {
-      const timeout = waitReplicas.timeout + this.settings.commandTimeout;
-      await this.#bounded(() => confirmed(node, before, waitReplicas, this.driver.address), timeout);
+      // Its own question may come after the one that is under way.
+      const timeout = 2 * (this.settings.waitReplicas?.timeout ?? 0) + this.settings.commandTimeout;
+      await this.#bounded(() => replicas.confirm(node, before), timeout);
     }
     return { start, reply };
   }

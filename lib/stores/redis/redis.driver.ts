@@ -42,6 +42,9 @@ export interface RedisDriver extends Pick<RedisNode, 'evalsha' | 'eval'> {
   /** What to do about `ended`, for messages. */
   readonly advice: string;
 
+  /** What its client is set up like that locks may be lost by, and the fix. */
+  readonly warning?: string | undefined;
+
   /** Connects a client that was told to wait until it is used. */
   start(): void;
   /** Returns a function that takes the listener away again. */

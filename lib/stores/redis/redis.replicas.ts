@@ -14,31 +14,69 @@ export async function identityOf(node: RedisNode): Promise<string> {
   return /^id=\d+ addr=\S+ laddr=\S+/.exec(text)?.[0] ?? text;
 }
 
+interface Asked {
+  readonly answer: Promise<number>;
+  next?: Promise<number>;
+}
+
 /**
- * Rejects unless so many replicas have what was written on this connection.
+ * Asks replicas for what was written on a connection.
  *
  * WAIT asks about the writes of its own connection, and a new one has none: it would be told at once that all is well. So the
- * connection must be the same before the script and after the question.
+ * connection must be the same before the script and after the question. And WAIT holds up its connection: there is one at a
+ * time, and all that was written meanwhile shares the next.
  *
  * @see https://redis.io/docs/latest/commands/wait/
- * @param before which connection it was when the script was sent
  */
-export async function confirmed(
-  node: RedisNode,
-  before: Promise<string>,
-  { count, timeout }: WaitReplicas,
-  address: string,
-): Promise<void> {
-  const [acknowledged, after] = await Promise.all([
-    node.command('WAIT', String(count), String(Math.ceil(timeout))),
-    identityOf(node),
-  ]);
-  if (after !== (await before)) {
-    throw new LockUnavailableError(`redis at ${address}: the connection was lost before replicas confirmed the lock`);
-  }
-  if (Number(acknowledged) < count) {
+export class ReplicaConfirmations {
+  readonly #asked = new Map<string, Asked>();
+
+  constructor(
+    private readonly settings: WaitReplicas,
+    private readonly address: () => string,
+  ) {}
+
+  /**
+   * Rejects unless so many replicas have what was written.
+   *
+   * @param before which connection it was when the script was sent
+   */
+  async confirm(node: RedisNode, before: Promise<string>): Promise<void> {
+    const { count, timeout } = this.settings;
+    const acknowledged = await this.#ask(node, await before);
+    if (acknowledged >= count) return;
     throw new LockUnavailableError(
-      `redis at ${address}: ${Number(acknowledged)} of ${count} replicas confirmed the lock within ${timeout} ms (waitReplicas)`,
+      `redis at ${this.address()}: ${acknowledged} of ${count} replicas confirmed the lock within ${timeout} ms (waitReplicas)`,
+    );
+  }
+
+  #ask(node: RedisNode, connection: string): Promise<number> {
+    const asked = this.#asked.get(connection);
+    if (asked === undefined) return this.#start(node, connection);
+    const start = (): Promise<number> => this.#start(node, connection);
+    return (asked.next ??= asked.answer.then(start, start));
+  }
+
+  #start(node: RedisNode, connection: string): Promise<number> {
+    const answer = this.#wait(node, connection);
+    const asked: Asked = { answer };
+    this.#asked.set(connection, asked);
+    const forget = (): void => {
+      if (asked.next === undefined && this.#asked.get(connection) === asked) this.#asked.delete(connection);
+    };
+    answer.then(forget, forget);
+    return answer;
+  }
+
+  async #wait(node: RedisNode, connection: string): Promise<number> {
+    const { count, timeout } = this.settings;
+    const [acknowledged, after] = await Promise.all([
+      node.command('WAIT', String(count), String(Math.ceil(timeout))),
+      identityOf(node),
+    ]);
+    if (after === connection) return Number(acknowledged);
+    throw new LockUnavailableError(
+      `redis at ${this.address()}: the connection was lost before replicas confirmed the lock`,
     );
   }
 }

@@ -67,7 +67,10 @@ export class RedisSession {
     const { connection, keys, settings } = this;
     await this.wakeUps.subscribe(keys.wake, remaining, connection.address);
     await probe(this.locks, this.wakeUps, `${hostname()}:${process.pid}`);
-    this.warnings = await warningsOf(connection, keys.lock('probe'), settings);
+    // Replicas that confirm refuse what an old master grants.
+    const warning = settings.waitReplicas ? undefined : this.driver.warning;
+    const found = await warningsOf(connection, keys.lock('probe'), settings);
+    this.warnings = warning === undefined ? found : [warning, ...found];
   }
 
   async close(reason: unknown): Promise<void> {

@@ -166,6 +166,19 @@ describe('replicas that must confirm', () => {
     });
   });
 
+  it('are asked once for all that was written while they were being asked', async () => {
+    const driver = new FakeDriver();
+    driver.answer = (call) => later(call === 'WAIT' ? 30 : 0, () => (call === 'WAIT' ? 2 : 'id=7 addr=a:1 laddr=b:2'));
+    const connection = connectionOf(driver);
+    const run = () => connection.run(renewScript, ['key'], [], { confirms });
+    const first = run();
+    await later(10, () => undefined);
+    await Promise.all([first, ...Array.from({ length: 20 }, run)]);
+    expect(driver.sent.filter((call) => call === 'WAIT')).toHaveLength(2);
+    await run();
+    expect(driver.sent.filter((call) => call === 'WAIT')).toHaveLength(3);
+  });
+
   it('say nothing on a new connection, which has written nothing', async () => {
     const driver = new FakeDriver();
     let connection = 7;

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Cluster, Redis } from 'ioredis';
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis';
 import { createCluster as createCluster5 } from 'redis5';
+import { driverOf } from '../../../lib/stores/redis/driver-of.js';
 import { redisStore, type RedisStoreOptions } from '../../../lib/stores/redis/index.js';
 import { ownClient } from '../../../lib/stores/redis/redis.own-client.js';
 import { redisSettings } from '../../../lib/stores/redis/redis.options.js';
@@ -141,6 +142,16 @@ describe('clients of several nodes', () => {
     expect(guarantees(createCluster({ rootNodes: [{ url }] }))).toMatchObject({ fencing: 'per-key' });
     const sentinel = createSentinel({ name: 'main', sentinelRootNodes: [{ host: 'localhost', port: 1 }] });
     expect(guarantees(sentinel)).toMatchObject({ fencing: 'global' });
+  });
+
+  it('are warned of where they leave an old master too late', () => {
+    const warning = (failoverDetector?: boolean) => {
+      const sentinel = { sentinels: [{ host: 'localhost', port: 1 }], name: 'main', lazyConnect: true };
+      return driverOf(new Redis(failoverDetector ? { ...sentinel, failoverDetector } : sentinel), false).driver.warning;
+    };
+    expect(warning()).toMatch(/has no failoverDetector: .* Set failoverDetector: true/);
+    expect(warning(true)).toBeUndefined();
+    expect(driverOf(new Redis({ lazyConnect: true }), false).driver.warning).toBeUndefined();
   });
 
   it('cannot have a keyPrefix of their own where replicas are asked at the node', () => {
