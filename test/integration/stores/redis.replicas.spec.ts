@@ -68,7 +68,7 @@ describe('a master with a replica', () => {
       expect.stringMatching(/has 1 replica, .* Set waitReplicas: \{ count: 1 \}/),
     ]);
     expect(await warningsOf({ url, waitReplicas: false })).toEqual([]);
-    expect(await warningsOf({ url, waitReplicas: { count: 1 } })).toEqual([]);
+    expect(await warningsOf({ url, waitReplicas: { count: 1, timeout: '2s' } })).toEqual([]);
   });
 
   describe.each(clientFamilies.map((family) => [family.name, family] as const))('%s', (_, family) => {
@@ -76,7 +76,7 @@ describe('a master with a replica', () => {
     beforeAll(async () => (connected = await family.connect({ url: master.url })));
     afterAll(() => connected.close());
     const storeOf = (options: Partial<RedisStoreOptions> = {}) =>
-      redisStore({ client: connected.client, waitReplicas: { count: 1, timeout: '200ms' }, ...options });
+      redisStore({ client: connected.client, waitReplicas: { count: 1, timeout: '1s' }, ...options });
 
     test('has locks confirmed by it, and renewals', async () => {
       const store = storeOf();
@@ -99,13 +99,13 @@ describe('a master with a replica', () => {
       try {
         const refused = expect(take(store, key)).rejects.toMatchObject({
           code: 'LOCK_UNAVAILABLE',
-          message: expect.stringMatching(/0 of 1 replicas confirmed the lock within 200 ms \(waitReplicas\)/),
+          message: expect.stringMatching(/0 of 1 replicas confirmed the lock within 1000 ms \(waitReplicas\)/),
           retryable: true,
         });
         await sleep(20);
         const start = performance.now();
         await connected.send('PING');
-        expect(performance.now() - start).toBeLessThan(150);
+        expect(performance.now() - start).toBeLessThan(500);
         await refused;
         expect(await store.renew?.([{ hold: held, ttl: 60_000 }])).toEqual(['unknown']);
         expect(held.validUntil).toBe(until);
@@ -116,8 +116,8 @@ describe('a master with a replica', () => {
     });
 
     test('with fewer replicas than are asked for nothing starts', async () => {
-      const store = storeOf({ waitReplicas: { count: 2, timeout: '50ms' } });
-      await expect(store.open()).rejects.toThrow(/1 of 2 replicas confirmed the lock within 50 ms/);
+      const store = storeOf({ waitReplicas: { count: 2, timeout: '1s' } });
+      await expect(store.open()).rejects.toThrow(/1 of 2 replicas confirmed the lock within 1000 ms/);
       await store.close();
     });
   });
