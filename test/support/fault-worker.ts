@@ -5,6 +5,7 @@ import { LockEngine } from '../../lib/engine/lock.engine.js';
 import type { Hold } from '../../lib/engine/hold.js';
 import { isLockError } from '../../lib/errors/index.js';
 import type { HistoryEvent } from '../../lib/testing/index.js';
+import { answerCalls } from './answer-calls.js';
 import { openStore, type HammerOptions, type WorkerConfig, type WorkerReport } from './fault-worker.config.js';
 
 const config = JSON.parse(process.argv[2]!) as WorkerConfig;
@@ -117,19 +118,5 @@ const commands = {
   },
 };
 
-interface Call {
-  readonly id: number;
-  readonly command: keyof typeof commands;
-  readonly args: readonly unknown[];
-}
-
-process.on('message', ({ id, command, args }: Call) => {
-  const run = commands[command] as (...values: readonly unknown[]) => Promise<unknown>;
-  run(...args).then(
-    (value) => process.send?.({ id, value }),
-    (error: unknown) => process.send?.({ id, error: error instanceof Error ? error.stack : String(error) }),
-  );
-});
-process.on('disconnect', () => process.exit(0));
 // Not opened: a worker may start while its store cannot be reached, and connects at its first use.
-process.send?.({ id: 0 });
+answerCalls(commands);
