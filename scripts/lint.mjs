@@ -1,3 +1,4 @@
+import { checkApiReference } from './support/docs/api-check.mjs';
 import { ensureDependencies } from './support/ensure.mjs';
 import { headline, runBin, tsc } from './support/run.mjs';
 
@@ -9,6 +10,7 @@ const checks = {
   // The root project holds the type tests too.
   tsc: () => runBin(tsc, ['--noEmit']),
   'dependency-cruiser': () => runBin('dependency-cruiser/bin/dependency-cruise.mjs', ['lib']),
+  'API reference': checkApiReference,
 };
 
 const failed = [];
