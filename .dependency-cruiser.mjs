@@ -10,6 +10,11 @@ const clients = {
   zookeeper: ['node-zookeeper-client'],
 };
 
+/** Further packages of a store, which come with ours. */
+const helpers = {
+  redis: ['cluster-key-slot'],
+};
+
 /** What a store may import of another: the ways to reach a server that both use. */
 const borrowed = {
   redlock:
@@ -41,7 +46,7 @@ export default {
         pathNot: [
           layers('contract', 'errors', 'options'),
           `^lib/stores/(shared|sql|${name})/`,
-          ...(clients[name] ? [packages(clients[name])] : []),
+          ...[clients, helpers].flatMap((by) => (by[name] ? [packages(by[name])] : [])),
           ...(borrowed[name] ? [borrowed[name]] : []),
         ],
         dependencyTypesNot: ['core'],
@@ -75,16 +80,40 @@ export default {
       severity: 'error',
       from: {
         path: '^lib/',
-        pathNot: [layers('observability'), '^lib/lock\\.module(-definition)?\\.ts$', '^lib/index\\.ts$'],
+        pathNot: [
+          layers('observability', 'opentelemetry', 'terminus'),
+          '^lib/lock\\.module(-definition)?\\.ts$',
+          '^lib/index\\.ts$',
+        ],
       },
       to: { path: layers('observability') },
+    },
+    {
+      name: 'nobody-imports-integrations',
+      comment: 'Each has a peer that only those install who use it.',
+      severity: 'error',
+      from: { path: '^lib/', pathNot: layers('opentelemetry', 'terminus') },
+      to: { path: [layers('opentelemetry', 'terminus'), packages(['@opentelemetry', '@nestjs/terminus'])] },
+    },
+    {
+      name: 'opentelemetry-listens-to-the-engine',
+      severity: 'error',
+      from: { path: layers('opentelemetry') },
+      to: {
+        pathNot: [
+          layers('errors', 'observability', 'opentelemetry'),
+          '^lib/engine/lock\\.(telemetry|tracer|events)\\.ts$',
+          packages(['@opentelemetry/api']),
+        ],
+        dependencyTypesNot: ['core'],
+      },
     },
     {
       name: 'nest-only-at-the-surface',
       severity: 'error',
       from: {
         path: '^lib/',
-        pathNot: ['^lib/[^/]+\\.ts$', layers('decorators', 'interceptors', 'observability', 'module')],
+        pathNot: ['^lib/[^/]+\\.ts$', layers('decorators', 'interceptors', 'observability', 'terminus', 'module')],
       },
       to: { path: nest },
     },

@@ -7,6 +7,7 @@ import type { LockOptionsError } from './lock-options.error.js';
 import type { LockReentrancyError } from './lock-reentrancy.error.js';
 import type { LockShutdownError } from './lock-shutdown.error.js';
 import type { LockUnavailableError } from './lock-unavailable.error.js';
+import { stoodFor } from './stand-in.js';
 
 /** Stable codes: recognise an error by these, since `instanceof` fails when a tree holds two copies of the package. */
 export const LockErrorCode = {
@@ -52,9 +53,20 @@ export abstract class LockError extends Error {
     this.key = key;
   }
 
+  // An exception of a transport that stands for one of ours is one of ours to every filter and every catch.
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    const isInstance = Function.prototype[Symbol.hasInstance];
+    return isInstance.call(this, value) || isInstance.call(this, stoodFor(value));
+  }
+
   /** The same as {@link statusCode}: together they are how Nest 12 knows an error that has an HTTP status. */
   get status(): number {
     return this.statusCode;
+  }
+
+  /** What graphql sends with the message of an error that no interceptor has seen, as from a guard. */
+  get extensions(): { readonly code: LockErrorCode } {
+    return { code: this.code };
   }
 }
 

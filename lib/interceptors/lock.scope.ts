@@ -1,13 +1,6 @@
 import { HttpException, type ExecutionContext } from '@nestjs/common';
 import { AsyncLocalStorage } from 'node:async_hooks';
-
-/** What an HTTP response is, on Express and on Fastify (whose replies wrap it). */
-interface RawResponse {
-  readonly writableFinished: boolean;
-  readonly destroyed: boolean;
-  once(event: 'close', listener: () => void): unknown;
-  removeListener(event: 'close', listener: () => void): unknown;
-}
+import { onClientGone } from './client.connection.js';
 
 const storage = new AsyncLocalStorage<LockScope>();
 
@@ -20,7 +13,11 @@ export class LockScope {
   #controller: AbortController | undefined;
   #forgetClient: (() => void) | undefined;
 
-  constructor(private readonly context: ExecutionContext) {
+  constructor(
+    private readonly context: ExecutionContext,
+    /** The module's default. */
+    readonly abortOnDisconnect = false,
+  ) {
     this.#finished = new Promise((resolve) => (this.#finish = resolve));
   }
 
@@ -59,6 +56,12 @@ export class LockScope {
     await Promise.all(this.#holding);
   }
 
+  /** Nobody listens any more: ends the wait for the handler's locks, and gives back those it holds. */
+  leave(): void {
+    this.#controller?.abort(clientGone());
+    this.end().catch(() => undefined);
+  }
+
   /** What `<ctx.…>` reads from: the HTTP request, the GraphQL context's request, the WebSocket client, the message context. */
   request(): unknown {
     const { context } = this;
@@ -77,35 +80,23 @@ export class LockScope {
   }
 
   /**
-   * Aborts when the HTTP client is gone before its answer; absent elsewhere. Made when it is first asked for.
+   * Aborts when nobody waits for the handler's answer any more: its HTTP client is gone, or its stream was unsubscribed.
+   * Made when it is first asked for.
    *
-   * Only for the wait of the handler's own lock, when nothing has been done yet: what a body does next must not depend on
-   * whether its client is still there.
+   * Only for the wait of the handler's own lock, when nothing has been done yet, and for those who ask with
+   * `abortOnDisconnect`: what a body does next must not depend on whether its client is still there.
    */
-  get signal(): AbortSignal | undefined {
-    if (this.#controller === undefined && this.context.getType() === 'http') this.#watchClient();
-    return this.#controller?.signal;
-  }
-
-  #watchClient(): void {
-    const response = this.context.switchToHttp().getResponse<RawResponse & { raw?: RawResponse }>();
-    const raw = response.raw ?? response;
-    if (typeof raw.once !== 'function') return;
-    const controller = new AbortController();
-    this.#controller = controller;
-    const onClose = () => {
-      if (!raw.writableFinished) controller.abort(clientGone());
-    };
-    if (raw.destroyed) {
-      onClose();
-      return;
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      const controller = new AbortController();
+      this.#controller = controller;
+      this.#forgetClient = onClientGone(this.context, () => controller.abort(clientGone()));
     }
-    raw.once('close', onClose);
-    this.#forgetClient = () => raw.removeListener('close', onClose);
+    return this.#controller.signal;
   }
 }
 
 // Nobody is there to read the status (nginx's 499), but Nest logs no HttpException as a failure of the application.
 function clientGone(): HttpException {
-  return new HttpException('the client disconnected while its request waited for a lock', 499);
+  return new HttpException('the client disconnected before it was answered', 499);
 }
