@@ -1,23 +1,19 @@
 import { LockUnavailableError } from '../../errors/index.js';
 import { slotOf } from './cluster.slots.js';
 import { IoredisDriver } from './ioredis.driver.js';
+import { RoamingConnection } from './ioredis-roaming.js';
 import { OWN_CONNECTION, retryStrategy } from './ioredis.options.js';
 import type { IoredisClient, IoredisCluster } from './redis.client.js';
 import type { ConnectionListener, RedisDriver, RedisNode, RedisSubscriber } from './redis.driver.js';
 import { listenTo } from './redis.listen.js';
 import { Subscriptions } from './redis.subscriptions.js';
 
-interface Listening extends IoredisCluster {
-  subscribe(channel: string): Promise<unknown>;
-  unsubscribe(channel: string): Promise<unknown>;
-}
-
 /** A `Cluster` of ioredis: one of our own, set up like the user's. Its library follows slots that move. */
 export class IoredisClusterDriver implements RedisDriver {
   readonly clustered = true;
   readonly ordered = false;
   readonly advice = 'it was closed';
-  readonly #client: Listening;
+  readonly #client: IoredisCluster;
   #first = '';
 
   constructor(template: IoredisCluster) {
@@ -29,7 +25,7 @@ export class IoredisClusterDriver implements RedisDriver {
       // Whoever sent a command gives it up after a second: it must not be carried out much later.
       maxRedirections: 6,
       redisOptions: { ...redisOptions, ...OWN_CONNECTION },
-    }) as Listening;
+    }) as IoredisCluster;
     // Told by the requests that fail.
     this.#client.on('error', () => undefined);
   }
@@ -80,22 +76,10 @@ export class IoredisClusterDriver implements RedisDriver {
     this.#client.refreshSlotsCache();
   }
 
-  // The library keeps a connection of its own for what it subscribes to, and subscribes anew where that ends.
   subscriber(): RedisSubscriber {
-    const client = this.#client;
-    const subscriptions = new Subscriptions({
-      get ready() {
-        return client.status === 'ready';
-      },
-      connect: () => this.start(),
-      on: (event, listener) => client.on(event, listener),
-      off: (event, listener) => client.off(event, listener),
-      subscribe: (channel) => client.subscribe(channel),
-      unsubscribe: (channel) => client.unsubscribe(channel),
-      // It ends with the client.
-      destroy: () => undefined,
-    });
-    client.on('message', (channel, message) => subscriptions.receive(String(channel), String(message)));
+    const connection = new RoamingConnection(this.#client);
+    const subscriptions = new Subscriptions(connection);
+    connection.on('message', (channel, message) => subscriptions.receive(String(channel), String(message)));
     return subscriptions;
   }
 

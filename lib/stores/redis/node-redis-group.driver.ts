@@ -78,6 +78,11 @@ export class NodeRedisGroupDriver implements RedisDriver, RedisNode {
     return new NodeRedisDriver(await this.#client.getNodeClientForKey(key));
   }
 
+  /** The library looks for the slots when a command that it routes itself is sent on, and not otherwise. */
+  relocate(key: string): void {
+    if (this.clustered) this.#client.sendCommand(key, false, ['GET', key]).catch(() => undefined);
+  }
+
   /** To the master behind a sentinel. */
   command(...args: readonly string[]): Promise<unknown> {
     return this.#client.sendCommand(false, [...args]);

@@ -100,6 +100,7 @@ export function clientProblem(client: unknown): string | undefined {
 /** What is wrong with a client of one node or of several, or `undefined`. */
 export function groupProblem(client: unknown): string | undefined {
   if (isIoredisCluster(client) || isNodeRedisGroup(client)) return undefined;
+  if (has(client, 'evalSha', 'getSlotRandomNode')) return 'a cluster of redis 5, which does not find a new master';
   return clientProblem(client);
 }
 

@@ -165,7 +165,7 @@ export class RedisConnection {
       },
       failure: (error) => {
         const moved = this.driver.clustered && isMoved(error);
-        if (moved) this.driver.relocate?.();
+        if (moved && key !== undefined) this.driver.relocate?.(key);
         return unavailable(this.driver.address, error, { script, retryable: moved || undefined });
       },
     });

@@ -52,7 +52,7 @@ export interface RedisDriver extends Pick<RedisNode, 'evalsha' | 'eval'> {
   /** The node that has `key`, as far as is known. */
   node(key: string): Promise<RedisNode>;
   /** A node has said that it does not have the slot of a key: find out which one does. */
-  relocate?(): void;
+  relocate?(key: string): void;
   /** A connection of its own, with the same credentials. */
   subscriber(): RedisSubscriber;
   /** Says goodbye. Called only on a client that is ours. */
