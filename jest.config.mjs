@@ -12,7 +12,7 @@ export default {
     '^(\\.{1,2}/.*)\\.js$': '$1',
     // One copy of the library in a test, also where a sample imports it by its name.
     '^nestjs-distributed-lock$': '<rootDir>/lib/index.ts',
-    '^nestjs-distributed-lock/(fencing|testing|transaction)$': '<rootDir>/lib/$1/index.ts',
+    '^nestjs-distributed-lock/(fencing|opentelemetry|terminus|testing|transaction)$': '<rootDir>/lib/$1/index.ts',
     '^nestjs-distributed-lock/([^/.]+)$': '<rootDir>/lib/stores/$1/index.ts',
   },
   transform: {

@@ -1,5 +1,5 @@
 export { LockModule } from './lock.module.js';
-export type { LockModuleExtras, LockOptionsFactory } from './lock.module-definition.js';
+export { LOCK_MODULE_OPTIONS, type LockModuleExtras, type LockOptionsFactory } from './lock.module-definition.js';
 export type { HandOffOptions, LockModuleOptions } from './lock-module.options.js';
 export { LockService } from './lock.service.js';
 export type { LockInspection } from './lock.inspection.js';
@@ -7,10 +7,13 @@ export { DistributedLock, type Lockable, type LockedMethodDecorator } from './de
 export type { DistributedLockOptions, ReturnShape } from './decorators/distributed-lock.options.js';
 export { LockKey } from './decorators/lock-key.decorator.js';
 export { LockInterceptor } from './interceptors/lock.interceptor.js';
+export type { LockErrorAnswer } from './interceptors/lock.handling.js';
 export { lockKey, type KeyValue } from './keys/index.js';
 export type { Lock } from './engine/lock.js';
 export type { LockJson } from './engine/shown-lock.js';
-export type { LockEventListener, LockEventName, LockEvents } from './engine/lock.events.js';
+export type { LockEventAbout, LockEventListener, LockEventName, LockEvents } from './engine/lock.events.js';
+export type { LockTelemetry, LockTelemetrySource, StoreName } from './engine/lock.telemetry.js';
+export type { HoldTrace, LockTracer, TracedLock, WaitTrace } from './engine/lock.tracer.js';
 export type {
   AcquireOptions,
   ContendedInfo,

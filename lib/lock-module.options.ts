@@ -1,7 +1,9 @@
 import { hostname } from 'node:os';
 import type { Clock, LockStore } from './contract/index.js';
 import type { HandOffLimits } from './engine/engine.context.js';
+import type { LockTelemetry } from './engine/lock.telemetry.js';
 import { LockOptionsError } from './errors/index.js';
+import type { LockErrorAnswer, LockHandling } from './interceptors/lock.handling.js';
 import { requireGuarantee } from './lock.guarantee.js';
 import {
   DEFAULT_LOCK_OPTIONS,
@@ -24,7 +26,7 @@ export interface HandOffOptions {
 }
 
 /** What `LockModule.forRoot()` takes: where locks are kept, and the defaults for every lock. */
-export interface LockModuleOptions extends Omit<LockOptions, 'signal' | 'store'> {
+export interface LockModuleOptions extends Omit<LockOptions, 'signal' | 'store' | 'template'> {
   /** The store, when there is one. */
   readonly store?: LockStore;
   /** Several stores by name; `default`, or the one that `defaultStore` names, serves those who name none. */
@@ -35,10 +37,22 @@ export interface LockModuleOptions extends Omit<LockOptions, 'signal' | 'store'>
   /** How long `app.close()` lets running bodies finish under their locks. Default 10 s. */
   readonly shutdownTimeout?: Duration;
   readonly handOff?: HandOffOptions;
+  /**
+   * Whether `signal` of a decorated method's lock aborts too when the client of its request disconnects. The lock itself
+   * stays until the method has ended. Default `false`.
+   */
+  readonly abortOnDisconnect?: boolean;
+  /**
+   * What a lock error becomes on its way out of a handler: what this answers is raised in its place; `undefined` leaves
+   * it to the default of the transport. Default: the transport's own exception, with our code and no key in it.
+   */
+  readonly errors?: LockErrorAnswer;
   /** What stores and errors show as the holder. Default: host name and process id. */
   readonly instance?: string;
   /** For tests: the clock that the store has too, such as `manualClock()`. Default: the process's monotonic clock. */
   readonly clock?: Clock;
+  /** What makes metrics and traces of the locks, such as `openTelemetry()`. Default: none. */
+  readonly telemetry?: LockTelemetry;
 }
 
 export interface ResolvedModuleOptions {
@@ -48,13 +62,27 @@ export interface ResolvedModuleOptions {
   readonly lazyConnect: boolean;
   readonly shutdownTimeout: number;
   readonly handOff: HandOffLimits;
+  readonly handling: LockHandling;
   readonly instance: string;
   readonly clock: Clock | undefined;
+  readonly telemetry: LockTelemetry | undefined;
 }
 
 const PLACE = 'LockModule';
-const LOCK_DEFAULTS = LOCK_OPTION_NAMES.filter((name) => name !== 'store' && name !== 'signal');
-const OWN_NAMES = ['store', 'stores', 'defaultStore', 'lazyConnect', 'shutdownTimeout', 'handOff', 'instance', 'clock'];
+const LOCK_DEFAULTS = LOCK_OPTION_NAMES.filter((name) => !['store', 'signal', 'template'].includes(name));
+const OWN_NAMES = [
+  'store',
+  'stores',
+  'defaultStore',
+  'lazyConnect',
+  'shutdownTimeout',
+  'handOff',
+  'abortOnDisconnect',
+  'errors',
+  'instance',
+  'clock',
+  'telemetry',
+];
 const STORE_METHODS = ['open', 'acquire', 'abandon', 'inspect', 'forceRelease', 'close'] as const;
 
 /** @throws LockOptionsError that names the option, its value and what is allowed */
@@ -85,8 +113,13 @@ export function resolveModuleOptions(options: LockModuleOptions): ResolvedModule
     lazyConnect: flag(options.lazyConnect ?? false, 'lazyConnect') || !defaults.enabled,
     shutdownTimeout: parseDuration(options.shutdownTimeout ?? '10s', { min: 0 }, 'shutdownTimeout', PLACE),
     handOff: resolveHandOff(options.handOff),
+    handling: {
+      abortOnDisconnect: flag(options.abortOnDisconnect ?? false, 'abortOnDisconnect'),
+      errors: resolveErrors(options.errors),
+    },
     instance: resolveInstance(options.instance),
     clock: options.clock,
+    telemetry: resolveTelemetry(options.telemetry),
   };
 }
 
@@ -138,10 +171,24 @@ function resolveHandOff(given: HandOffOptions | undefined): HandOffLimits {
   return { max, time: parseDuration(time, { min: 0, infinite: true }, 'handOff.time', PLACE) };
 }
 
+function resolveErrors(given: unknown): LockErrorAnswer | undefined {
+  if (given === undefined || typeof given === 'function') return given as LockErrorAnswer | undefined;
+  throw new LockOptionsError(
+    `${PLACE}: errors is ${show(given)}, but must be a function: (error, context) => what to raise instead.`,
+  );
+}
+
 function resolveInstance(given: unknown): string {
   if (given === undefined) return `${hostname()}:${process.pid}`;
   if (typeof given === 'string' && given !== '' && given.length <= 200) return given;
   throw new LockOptionsError(`${PLACE}: instance is ${show(given)}, but must be a text of 1 to 200 characters.`);
+}
+
+function resolveTelemetry(given: LockTelemetry | undefined): LockTelemetry | undefined {
+  if (given === undefined || typeof (given as Partial<LockTelemetry> | null)?.attach === 'function') return given;
+  throw new LockOptionsError(
+    `${PLACE}: telemetry is ${show(given)}, which has no attach(). Give what openTelemetry() returns.`,
+  );
 }
 
 function flag(value: unknown, name: string): boolean {

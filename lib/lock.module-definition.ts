@@ -20,3 +20,6 @@ export const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN, OPTIONS_TYPE, ASYN
       global: isGlobal,
     }))
     .build();
+
+/** The injection token of the module's options, for tests that replace them: `.overrideProvider(LOCK_MODULE_OPTIONS)`. */
+export const LOCK_MODULE_OPTIONS: string | symbol = MODULE_OPTIONS_TOKEN;

@@ -1,6 +1,8 @@
 import { Inject, Module, type BeforeApplicationShutdown, type OnApplicationShutdown } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { LockEngine } from './engine/lock.engine.js';
+import { LOCK_HANDLING } from './interceptors/lock.handling.js';
+import { LockInterceptor } from './interceptors/lock.interceptor.js';
 import { LockExplorer } from './lock.explorer.js';
 import { resolveModuleOptions, type LockModuleOptions, type ResolvedModuleOptions } from './lock-module.options.js';
 import { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } from './lock.module-definition.js';
@@ -25,9 +27,10 @@ const RESOLVED_OPTIONS = Symbol('nestjs-distributed-lock:options');
     {
       provide: LockEngine,
       inject: [RESOLVED_OPTIONS],
-      useFactory: async ({ stores, instance, handOff, lazyConnect, clock }: ResolvedModuleOptions) => {
+      useFactory: async ({ stores, instance, handOff, lazyConnect, clock, telemetry }: ResolvedModuleOptions) => {
         const engine = new LockEngine({ stores, label: instance, handOff, clock });
         logLockEvents(engine.events);
+        await telemetry?.attach(engine);
         if (!lazyConnect) await engine.open();
         return engine;
       },
@@ -37,9 +40,15 @@ const RESOLVED_OPTIONS = Symbol('nestjs-distributed-lock:options');
       inject: [LockEngine, RESOLVED_OPTIONS],
       useFactory: (engine: LockEngine, { defaults }: ResolvedModuleOptions) => new LockService(engine, defaults),
     },
+    {
+      provide: LOCK_HANDLING,
+      inject: [RESOLVED_OPTIONS],
+      useFactory: ({ handling }: ResolvedModuleOptions) => handling,
+    },
+    LockInterceptor,
     LockExplorer,
   ],
-  exports: [LockService],
+  exports: [LockService, LOCK_HANDLING, LockInterceptor],
 })
 export class LockModule extends ConfigurableModuleClass implements BeforeApplicationShutdown, OnApplicationShutdown {
   constructor(

@@ -5,6 +5,7 @@ import { DisabledLock } from './engine/disabled-lock.js';
 import type { LockEngine } from './engine/lock.engine.js';
 import { LOCK_EVENT_NAMES, type LockEventListener, type LockEventName } from './engine/lock.events.js';
 import type { Lock } from './engine/lock.js';
+import type { StoreName } from './engine/lock.telemetry.js';
 import type { RunPlan } from './engine/run-plan.js';
 import { LockContendedError, LockOptionsError } from './errors/index.js';
 import { checkKey, checkKeys } from './keys/index.js';
@@ -12,6 +13,7 @@ import { requireGuarantee } from './lock.guarantee.js';
 import { inspect, type LockInspection } from './lock.inspection.js';
 import {
   ACQUIRE_OPTION_NAMES,
+  checkTemplates,
   LOCK_OPTION_NAMES,
   resolveOptions,
   show,
@@ -137,6 +139,11 @@ export class LockService {
     return { ...resolved, store: resolved.store ?? this.defaults.store };
   }
 
+  /** The stores of the module. */
+  stores(): readonly StoreName[] {
+    return this.engine.stores;
+  }
+
   /** What a store promises. */
   guarantees(options?: { readonly store?: string }): StoreGuarantees {
     return this.#named(options, 'guarantees()').store.guarantees;
@@ -156,10 +163,21 @@ export class LockService {
     return this.engine.events.on(event, listener);
   }
 
+  /** @internal Shows a lock that is held already to a body in another way. */
+  runUnder<T>(lock: Lock, body: () => T): T {
+    return this.engine.chain.run(lock, [], body);
+  }
+
   #acquire(key: string, resolved: ResolvedLockOptions): Promise<Lock> {
     const backend = this.#backend(resolved, 'acquire()');
     if (!resolved.enabled) return Promise.resolve(new DisabledLock(backend, [key]));
-    return this.engine.acquire(backend, { ...resolved, key, handOff: true });
+    const template = checkTemplates(resolved.template, [key], 'acquire()');
+    return this.engine.acquire(backend, {
+      ...resolved,
+      key,
+      handOff: true,
+      template: typeof template === 'object' ? template[0] : template,
+    });
   }
 
   #plan<T>(backend: Backend, keys: readonly string[], resolved: ResolvedLockOptions): RunPlan<T> {
@@ -168,6 +186,7 @@ export class LockService {
       backend,
       keys,
       request: resolved,
+      template: checkTemplates(resolved.template, keys, 'withLock()'),
       reentrant,
       onLost,
       onContended: contendedAnswer(onContended, keys) as RunPlan<T>['onContended'],

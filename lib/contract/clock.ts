@@ -1,5 +1,6 @@
 /** A cancellable timer. */
 export interface Timer {
+  /** Its callback does not run any more. Does nothing after it has. */
   cancel(): void;
 }
 
@@ -9,6 +10,7 @@ export interface Timer {
  * `now` is monotonic: it never steps, whatever happens to the wall clock. All values are milliseconds.
  */
 export interface Clock {
+  /** ms since some fixed moment. */
   now(): number;
   /**
    * Runs `callback` once, `delay` ms from now. The timer does not keep the process alive unless `keepAlive` is set.

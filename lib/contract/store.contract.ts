@@ -28,6 +28,7 @@ export type QueueStatus =
     }
   | { readonly kind: 'unreachable'; readonly cause: unknown };
 
+/** One acquisition, as the engine asks for it. */
 export interface AcquireRequest {
   /** The key, any well-formed non-empty text. Two keys are the same only if every code unit is. */
   readonly key: string;
@@ -35,6 +36,7 @@ export interface AcquireRequest {
   readonly owner: string;
   /** What {@link LockStore.inspect} shows as the holder. */
   readonly label: string;
+  /** One of those that the store says it knows. */
   readonly mode: LockMode;
   /** The lease time in ms. */
   readonly ttl: number;
@@ -49,6 +51,7 @@ export interface AcquireRequest {
   onStatus(status: QueueStatus): void;
 }
 
+/** How an acquisition ended, where it is known. */
 export type AcquireResult =
   | { readonly acquired: true; readonly hold: StoreHold }
   /** Only ever the answer to `wait: false`. */
@@ -56,7 +59,9 @@ export type AcquireResult =
 
 /** One granted lock, as its store sees it. */
 export interface StoreHold {
+  /** As it was asked for. */
   readonly key: string;
+  /** The owner token that it was asked for with. */
   readonly owner: string;
   /**
    * The store's fencing token, larger than every earlier one of this key (see {@link StoreGuarantees.fencing}), below
@@ -77,6 +82,7 @@ export interface StoreHold {
   release(): Promise<boolean>;
 }
 
+/** What became of one lease that was to be extended. */
 export type RenewOutcome =
   | 'renewed'
   /** The key is no longer this owner's. Never re-created. */
@@ -84,15 +90,19 @@ export type RenewOutcome =
   /** No answer. The engine asks again until the hold's time runs out. */
   | 'unknown';
 
+/** One lease to be extended. */
 export interface RenewRequest {
+  /** What {@link LockStore.acquire} gave. */
   readonly hold: StoreHold;
   /** The lease time in ms, from now. */
   readonly ttl: number;
 }
 
+/** A key that is held, seen from outside. Whatever a store cannot tell is absent. */
 export interface StoreInspection {
   /** The owner token of its acquisition. Absent where the server keeps no more of a lock than who has it: then there is a label. */
   readonly owner?: string | undefined;
+  /** Which process has it: the label that it asked with. */
   readonly label?: string | undefined;
   /** ms since the key was granted. */
   readonly age?: number | undefined;
@@ -100,6 +110,7 @@ export interface StoreInspection {
   readonly remaining?: number | undefined;
   /** How many processes queue for the key. */
   readonly waiters?: number | undefined;
+  /** The fencing token of the present hold. */
   readonly fence?: bigint | undefined;
 }
 
@@ -114,6 +125,7 @@ export interface StoreInspection {
 export interface LockStore {
   /** The backend's name, for messages: `redis`, `sqlite`. */
   readonly name: string;
+  /** What it promises, as it is set up. */
   readonly guarantees: StoreGuarantees;
   /** The kinds of {@link LockMode} the store knows. */
   readonly modes: readonly LockMode['kind'][];

@@ -3,7 +3,12 @@ import { checkOptions, LOCK_OPTION_NAMES, show } from '../options/index.js';
 import type { DistributedLockOptions } from './distributed-lock.options.js';
 import type { Method } from './locked-method.js';
 
-const OPTION_NAMES = [...LOCK_OPTION_NAMES.filter((name) => name !== 'signal'), 'condition', 'returns'];
+const OPTION_NAMES = [
+  ...LOCK_OPTION_NAMES.filter((name) => name !== 'signal'),
+  'condition',
+  'returns',
+  'abortOnDisconnect',
+];
 const SHAPES: readonly unknown[] = ['promise', 'observable', 'asyncIterable'];
 
 /**
@@ -38,7 +43,7 @@ export function decoratedMethod(
 
 /** @throws LockOptionsError that names the option, its value and what is allowed */
 export function checkDecoratorOptions(options: unknown, place: string): DistributedLockOptions {
-  const { condition, returns, ...given } = (options ?? {}) as Record<string, unknown>;
+  const { condition, returns, abortOnDisconnect, ...given } = (options ?? {}) as Record<string, unknown>;
   // Unknown names are told together with the names that only a decorator has.
   checkOptions(typeof options === 'object' && options !== null ? given : options, place, OPTION_NAMES);
   if (condition !== undefined && typeof condition !== 'function') {
@@ -50,6 +55,9 @@ export function checkDecoratorOptions(options: unknown, place: string): Distribu
     throw new LockOptionsError(
       `${place}: returns is ${show(returns)}, but must be 'promise', 'observable' or 'asyncIterable'.`,
     );
+  }
+  if (abortOnDisconnect !== undefined && typeof abortOnDisconnect !== 'boolean') {
+    throw new LockOptionsError(`${place}: abortOnDisconnect is ${show(abortOnDisconnect)}, but must be true or false.`);
   }
   return options as DistributedLockOptions;
 }

@@ -54,7 +54,8 @@ export function DistributedLock(key: KeySource, options: DistributedLockOptions 
     const use = `@DistributedLock(${typeof key === 'function' ? '…' : show(key)})`;
     const method = decoratedMethod(use, target, name, descriptor);
     const place = `${use} on ${target.constructor.name}.${String(name)}`;
-    const { condition, returns, ...given } = checkDecoratorOptions(options, place);
+    const { condition, returns, abortOnDisconnect, ...rest } = checkDecoratorOptions(options, place);
+    const given = { ...rest, template: rest.template ?? (typeof key === 'function' ? undefined : key) };
     const shape = returns ?? returnShape(target, name, method, place);
     const id = Symbol(place);
     const locked = LOCKED[shape]({
@@ -62,6 +63,7 @@ export function DistributedLock(key: KeySource, options: DistributedLockOptions 
       place,
       method,
       condition,
+      abortOnDisconnect,
       // Frozen, so that the service needs to look at them only once.
       options: Object.freeze(given),
       keysOf: keyResolver(key, { method, named: namedParameters(target, name), place }),

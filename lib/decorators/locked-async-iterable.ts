@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks';
 import {
+  attended,
   keysOfCall,
   needsLock,
   optionsWith,
@@ -27,11 +28,12 @@ export function lockedAsyncIterable(locked: LockedMethod): Method {
     let inside: AsyncResource | undefined;
     let held!: Promise<unknown>;
     const answer = await new Promise((resolve, reject) => {
-      held = service.withLock<unknown>(keys, optionsWith(locked, client), async () => {
+      const body = async () => {
         inside = new AsyncResource('LockedIteration');
         resolve(undefined);
         await finished;
-      });
+      };
+      held = service.withLock<unknown>(keys, optionsWith(locked, client), attended(locked, service, body));
       held.then(resolve, reject);
     });
     if (inside === undefined) {

@@ -1,4 +1,6 @@
+import type { Lock } from '../engine/lock.js';
 import { LockOptionsError } from '../errors/index.js';
+import { AttendedLock } from '../interceptors/attended.lock.js';
 import { LockScope } from '../interceptors/lock.scope.js';
 import type { ResolveKeys } from '../keys/index.js';
 import type { LockService } from '../lock.service.js';
@@ -14,6 +16,7 @@ export interface LockedMethod {
   readonly method: Method;
   readonly keysOf: ResolveKeys;
   readonly condition: ((...args: never[]) => boolean) | undefined;
+  readonly abortOnDisconnect: boolean | undefined;
   readonly options: LockOptions;
 }
 
@@ -45,6 +48,18 @@ export function optionsWith({ options }: LockedMethod, ...signals: readonly (Abo
   const [first, ...others] = signals.filter((signal) => signal !== undefined);
   if (first === undefined) return options;
   return { ...options, signal: others.length === 0 ? first : AbortSignal.any([first, ...others]) };
+}
+
+/** The body, under a lock whose signal tells it too that its client has left, where that was asked for. */
+export function attended<T>(
+  { abortOnDisconnect }: LockedMethod,
+  service: LockService,
+  body: () => T,
+): (lock: Lock) => T {
+  const scope = LockScope.current();
+  if (scope === undefined || !(abortOnDisconnect ?? scope.abortOnDisconnect)) return body;
+  const { signal } = scope;
+  return (lock) => service.runUnder(new AttendedLock(lock, signal), body);
 }
 
 export function keysOfCall({ keysOf }: LockedMethod, self: unknown, args: readonly never[]): readonly string[] {

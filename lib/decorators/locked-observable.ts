@@ -1,5 +1,6 @@
 import { Observable, type Subscription } from 'rxjs';
 import {
+  attended,
   keysOfCall,
   needsLock,
   optionsWith,
@@ -24,24 +25,24 @@ export function lockedObservable(locked: LockedMethod): Method {
     return new Observable((subscriber) => {
       const unsubscribed = new AbortController();
       subscriber.add(() => unsubscribed.abort());
-      service
-        .withLock<unknown>(keys, optionsWith(locked, unsubscribed.signal, client), () => {
-          return new Promise((resolve, reject) => {
-            if (subscriber.closed) {
-              resolve(RAN);
-              return;
-            }
-            const subscription: Subscription = call().subscribe({
-              next: (value) => subscriber.next(value),
-              error: reject,
-              complete: () => resolve(RAN),
-            });
-            subscriber.add(() => {
-              subscription.unsubscribe();
-              resolve(RAN);
-            });
+      const run = () =>
+        new Promise((resolve, reject) => {
+          if (subscriber.closed) {
+            resolve(RAN);
+            return;
+          }
+          const subscription: Subscription = call().subscribe({
+            next: (value) => subscriber.next(value),
+            error: reject,
+            complete: () => resolve(RAN),
           });
-        })
+          subscriber.add(() => {
+            subscription.unsubscribe();
+            resolve(RAN);
+          });
+        });
+      service
+        .withLock<unknown>(keys, optionsWith(locked, unsubscribed.signal, client), attended(locked, service, run))
         .then(
           (answer) => {
             if (answer !== RAN && answer !== undefined) subscriber.next(answer);

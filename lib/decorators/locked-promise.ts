@@ -3,6 +3,7 @@ import { Observable } from 'rxjs';
 import { LockOptionsError } from '../errors/index.js';
 import type { LockScope } from '../interceptors/lock.scope.js';
 import {
+  attended,
   keysOfCall,
   needsLock,
   optionsWith,
@@ -24,10 +25,11 @@ export function lockedPromise(locked: LockedMethod): Method {
       return underScope(
         scope,
         () => method.apply(this, args),
-        (body) => service.withLock(keys, optionsWith(locked, scope.signal), body),
+        (body) => service.withLock(keys, optionsWith(locked, scope.signal), attended(locked, service, body)),
       );
     }
-    return service.withLock(keys, options, async () => notLazy(await method.apply(this, args), place));
+    const body = async () => notLazy(await method.apply(this, args), place);
+    return service.withLock(keys, options, attended(locked, service, body));
   };
 }
 

@@ -2,6 +2,7 @@ import type { Clock } from '../contract/index.js';
 import type { Cleaner } from './cleaner.js';
 import type { Hold } from './hold.js';
 import type { LockEventHub } from './lock.events.js';
+import type { LockTracer } from './lock.tracer.js';
 import type { Watchdog } from './watchdog.js';
 
 /** How long a hold may be passed on within the process before other processes get their turn. */
@@ -16,6 +17,7 @@ export interface HandOffLimits {
 export interface EngineContext {
   readonly clock: Clock;
   readonly events: LockEventHub;
+  readonly tracer: LockTracer | undefined;
   readonly watchdog: Watchdog;
   readonly cleaner: Cleaner;
   readonly handOff: HandOffLimits;

@@ -5,7 +5,9 @@ import { Contender, type Contenders } from './contender.js';
 import type { EngineContext } from './engine.context.js';
 import { Fifo } from './fifo.js';
 import { canHandOff } from './hand-off.js';
-import { Hold, type Grant, type HoldKeeper } from './hold.js';
+import type { Grant, HoldKeeper } from './hold.keeper.js';
+import { Hold } from './hold.js';
+import { about } from './lock.events.js';
 import type { LockRequest } from './lock.request.js';
 import { Waiter } from './waiter.js';
 
@@ -15,6 +17,8 @@ export class Lane implements Contenders, HoldKeeper {
   #current: Hold | undefined;
   #contender: Contender | undefined;
   #status: QueueStatus | undefined;
+  /** Until when somebody was known to have the key. */
+  #takenUntil = -Infinity;
 
   constructor(
     private readonly context: EngineContext,
@@ -28,7 +32,8 @@ export class Lane implements Contenders, HoldKeeper {
   }
 
   acquire(request: LockRequest, nested: boolean): Promise<Hold> {
-    const waiter = new Waiter(this.context, request, nested);
+    const trace = this.context.tracer?.wait({ store: this.backend.name, template: request.template });
+    const waiter = new Waiter(this.context, request, nested, trace);
     if (request.signal?.aborted) {
       waiter.refuse(request.signal.reason);
     } else if (this.#waiting >= request.maxWaiters) {
@@ -59,13 +64,13 @@ export class Lane implements Contenders, HoldKeeper {
     const { minHold } = hold.request;
     const left = minHold === 0 ? 0 : hold.acquiredAt + minHold - this.context.clock.now();
     if (left > 0) return this.#linger(hold, left);
-    this.#current = undefined;
+    this.#free();
     return this.#handOff(hold) || this.#giveToStore(hold);
   }
 
   onLost(hold: Hold): void {
     if (this.#current !== hold) return;
-    this.#current = undefined;
+    this.#free();
     this.#contend();
     this.#dropIfIdle();
   }
@@ -118,6 +123,7 @@ export class Lane implements Contenders, HoldKeeper {
 
   #contend(): void {
     if (this.#contender !== undefined || this.#current !== undefined || this.#queue.length === 0) return;
+    if (this.#status?.kind === 'contended') this.#takenUntil = this.context.clock.now();
     this.#status = undefined;
     const contender = new Contender(this.context, this.backend, this.key, this);
     this.#contender = contender;
@@ -133,11 +139,17 @@ export class Lane implements Contenders, HoldKeeper {
     contending.add(running);
   }
 
+  #free(): void {
+    this.#current = undefined;
+    this.#takenUntil = this.context.clock.now();
+  }
+
   #give(waiter: Waiter, grant: Grant): void {
     this.#current = new Hold(this.context, this.backend, this, waiter.request, grant);
     this.context.events.emit('acquired', {
       key: this.key,
       store: this.backend.name,
+      template: waiter.request.template,
       waited: waiter.waited,
       handedOff: grant.handOffs > 0,
     });
@@ -174,7 +186,7 @@ export class Lane implements Contenders, HoldKeeper {
       return ours;
     } catch (cause) {
       this.context.cleaner.abandon(this.backend, this.key, storeHold.owner, hold.request.ttl);
-      this.context.events.emit('releaseFailed', { key: this.key, store: this.backend.name, cause });
+      this.context.events.emit('releaseFailed', { ...about(this.backend, hold.request), cause });
       return false;
     }
   }
@@ -202,7 +214,7 @@ export class Lane implements Contenders, HoldKeeper {
     renewed?.catch(() => undefined);
     this.context.clock.after(left, () => {
       if (this.#current !== hold) return;
-      this.#current = undefined;
+      this.#free();
       this.#returnUnused(storeHold);
       this.#contend();
       this.#dropIfIdle();
@@ -217,10 +229,12 @@ export class Lane implements Contenders, HoldKeeper {
   /** What a wait that has run out is reported as. */
   #verdict(waiter: Waiter): Error {
     const status = this.#status;
-    if (this.#current !== undefined || status?.kind === 'contended') return this.#contended(waiter);
-    const { waited } = waiter;
+    const { waited, since } = waiter;
+    // A store that is just being asked has not failed yet: what most of the wait was spent on decides.
+    const mostlyTaken = status === undefined && this.#takenUntil - since >= waited / 2;
+    if (this.#current !== undefined || status?.kind === 'contended' || mostlyTaken) return this.#contended(waiter);
     const cause = status?.cause;
-    this.context.events.emit('unavailable', { key: this.key, store: this.backend.name, waited, cause });
+    this.context.events.emit('unavailable', { ...about(this.backend, waiter.request), waited, cause });
     return new LockUnavailableError(
       `"${this.key}" was not locked: ` +
         this.backend.failure(cause ?? new Error(`it gave no answer within ${Math.round(waited)} ms`)),
@@ -231,7 +245,7 @@ export class Lane implements Contenders, HoldKeeper {
   #contended(waiter: Waiter, maxWaiters?: number): LockContendedError {
     const { waited } = waiter;
     const holder = this.#holder()?.label;
-    this.context.events.emit('contended', { key: this.key, store: this.backend.name, waited, holder });
+    this.context.events.emit('contended', { ...about(this.backend, waiter.request), waited, holder });
     return new LockContendedError({ key: this.key, holder, waited, maxWaiters });
   }
 

@@ -10,13 +10,16 @@ import { Backend } from './backend.js';
 import { Chain } from './chain.js';
 import { Cleaner } from './cleaner.js';
 import type { EngineContext, HandOffLimits } from './engine.context.js';
+import { guardedTracer } from './guarded-tracer.js';
 import { HoldSet } from './hold-set.js';
 import type { Hold } from './hold.js';
 import { Lane } from './lane.js';
-import { LockEventHub } from './lock.events.js';
+import { LockEventHub, type LockEventListener, type LockEventName } from './lock.events.js';
 import type { Lock } from './lock.js';
 import type { LockRequest } from './lock.request.js';
-import { leaveAll, oneKey, rethrowLoss, type RunPlan } from './run-plan.js';
+import type { LockTelemetrySource, StoreName } from './lock.telemetry.js';
+import type { LockTracer } from './lock.tracer.js';
+import { leaveAll, oneKey, rethrowLoss, traced, type RunPlan } from './run-plan.js';
 import { Watchdog } from './watchdog.js';
 
 export interface EngineOptions {
@@ -29,7 +32,7 @@ export interface EngineOptions {
 }
 
 /** Queues, leases and losses: all that is the same for every store. Knows no framework. */
-export class LockEngine implements EngineContext {
+export class LockEngine implements EngineContext, LockTelemetrySource {
   readonly clock: Clock;
   readonly events = new LockEventHub();
   readonly watchdog: Watchdog;
@@ -40,6 +43,8 @@ export class LockEngine implements EngineContext {
   readonly contending = new Set<Promise<void>>();
   readonly releases = new Set<Promise<unknown>>();
   readonly chain = new Chain();
+
+  tracer: LockTracer | undefined;
 
   readonly #backends: Map<string, Backend>;
   readonly #lanes = new Map<Backend, Map<string, Lane>>();
@@ -63,6 +68,18 @@ export class LockEngine implements EngineContext {
     if (backend !== undefined) return backend;
     const known = [...this.#backends.keys()].map((known) => `"${known}"`).join(', ');
     throw new LockOptionsError(`${place}: there is no store "${name}"; the module has ${known}.`);
+  }
+
+  get stores(): readonly StoreName[] {
+    return [...this.#backends.values()].map(({ name, store }) => ({ name, backend: store.name }));
+  }
+
+  on<E extends LockEventName>(event: E, listener: LockEventListener<E>): () => void {
+    return this.events.on(event, listener);
+  }
+
+  trace(tracer: LockTracer): void {
+    this.tracer = guardedTracer(tracer, (error) => this.events.onError?.(error, 'tracer'));
   }
 
   /** How many keys this process holds, waits for or is about to forget. */
@@ -126,7 +143,11 @@ export class LockEngine implements EngineContext {
     const lock = holds.length === 1 ? holds[0] : new HoldSet(holds);
     let result: T;
     try {
-      result = await this.chain.run(lock, holds, () => body(lock));
+      result = await this.chain.run(
+        lock,
+        holds,
+        traced(holds, () => body(lock)),
+      );
     } catch (error) {
       await leaveAll(holds);
       throw error;
@@ -137,10 +158,11 @@ export class LockEngine implements EngineContext {
   }
 
   /** Takes all keys of a plan or none, in sorted order and under one deadline. */
-  async acquireAll<T>({ backend, keys, request, reentrant }: RunPlan<T>): Promise<[Hold, ...Hold[]]> {
+  async acquireAll<T>(plan: RunPlan<T>): Promise<[Hold, ...Hold[]]> {
+    const { backend, keys, request, reentrant } = plan;
     const [only] = keys;
     if (only !== undefined && keys.length === 1) {
-      return [await this.#acquireOrEnter(backend, oneKey(request, only, request.wait, true), reentrant)];
+      return [await this.#acquireOrEnter(backend, oneKey(plan, only, request.wait, true), reentrant)];
     }
     // Sorted by code unit, so that every process takes them in the same order and none waits in a circle.
     const sorted = [...new Set(keys)].sort();
@@ -149,7 +171,7 @@ export class LockEngine implements EngineContext {
     try {
       for (const key of sorted) {
         const wait = Math.max(0, deadline - this.clock.now());
-        const single = oneKey(request, key, wait, sorted.length === 1);
+        const single = oneKey(plan, key, wait, sorted.length === 1);
         holds.push(await this.#acquireOrEnter(backend, single, reentrant));
       }
     } catch (error) {

@@ -1,24 +1,35 @@
-interface About {
+import type { LockRequest } from './lock.request.js';
+
+export interface LockEventAbout {
   readonly key: string;
   /** The name the store has in the module. */
   readonly store: string;
+  /** What the key was made from (`order:<orderId>`): for statistics, which keys are too many and too private for. */
+  readonly template: string | undefined;
 }
 
 /** What the engine tells. All times are ms. */
 export interface LockEvents {
-  acquired: About & { readonly waited: number; readonly handedOff: boolean };
+  /** `handedOff`: the lease was passed on within the process; its last holder's `released` came just before. */
+  acquired: LockEventAbout & { readonly waited: number; readonly handedOff: boolean };
   /** A call gave up since somebody else held the key. */
-  contended: About & { readonly waited: number; readonly holder: string | undefined };
+  contended: LockEventAbout & { readonly waited: number; readonly holder: string | undefined };
   /** A call gave up since the store did not answer. */
-  unavailable: About & { readonly waited: number; readonly cause: unknown };
-  released: About & { readonly held: number };
-  lost: About & { readonly held: number; readonly error: Error };
+  unavailable: LockEventAbout & { readonly waited: number; readonly cause: unknown };
+  released: LockEventAbout & { readonly held: number };
+  /** `atRelease`: the store said so when the lock was given back, and `released` has been told already. */
+  lost: LockEventAbout & { readonly held: number; readonly error: Error; readonly atRelease: boolean };
   /** A renewal got no answer; it is tried again until the lock's time runs out. */
-  renewalFailed: About & { readonly remaining: number; readonly cause: unknown };
+  renewalFailed: LockEventAbout & { readonly remaining: number; readonly cause: unknown };
   /** A release got no answer; it is tried again in the background. */
-  releaseFailed: About & { readonly cause: unknown };
+  releaseFailed: LockEventAbout & { readonly cause: unknown };
   /** A store was opened, and is set up like that locks may be lost by it. */
   storeWarning: { readonly store: string; readonly warning: string };
+}
+
+/** What an event tells of the lock that it is about. */
+export function about({ name }: { readonly name: string }, { key, template }: LockRequest): LockEventAbout {
+  return { key, store: name, template };
 }
 
 export type LockEventName = keyof LockEvents;
@@ -39,7 +50,7 @@ export type LockEventListener<E extends LockEventName> = (event: LockEvents[E]) 
 /** Typed events. A listener that throws never breaks a lock: its error is handed to `onError`. */
 export class LockEventHub {
   readonly #listeners = new Map<LockEventName, Set<(event: never) => void>>();
-  onError: ((error: unknown, event: LockEventName) => void) | undefined;
+  onError: ((error: unknown, event: LockEventName | 'tracer') => void) | undefined;
 
   /** @returns a function that ends the subscription */
   on<E extends LockEventName>(event: E, listener: LockEventListener<E>): () => void {

@@ -11,4 +11,6 @@ export interface LockRequest {
   /** `false` for one key of several: their common token must stay below that of every later hold. */
   readonly handOff: boolean;
   readonly signal?: AbortSignal | undefined;
+  /** What the key was made from, for those who watch: `order:<orderId>`. */
+  readonly template?: string | undefined;
 }

@@ -3,6 +3,7 @@ import type { EngineContext } from './engine.context.js';
 import type { Queued } from './fifo.js';
 import type { Hold } from './hold.js';
 import type { LockRequest } from './lock.request.js';
+import type { WaitTrace } from './lock.tracer.js';
 import { onAbort } from './on-abort.js';
 
 /** One call that waits for a key in this process. Settles once, and leaves no timer and no listener behind. */
@@ -22,6 +23,7 @@ export class Waiter implements Queued<Waiter> {
     readonly request: LockRequest,
     /** Its caller runs under another lock already. */
     readonly nested: boolean,
+    private readonly trace: WaitTrace | undefined,
   ) {
     this.since = context.clock.now();
     this.promise = new Promise((resolve, reject) => {
@@ -49,11 +51,13 @@ export class Waiter implements Queued<Waiter> {
 
   grant(hold: Hold): void {
     this.#cleanUp();
+    if (this.trace !== undefined) hold.trace = this.trace.granted(hold.grant.handOffs > 0);
     this.#resolve(hold);
   }
 
   refuse(reason: unknown): void {
     this.#cleanUp();
+    this.trace?.refused(reason);
     this.#reject(reason);
   }
 

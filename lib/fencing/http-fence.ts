@@ -12,7 +12,9 @@ export type HeadersLike =
 
 /** What a caller holds, as it says itself. */
 export interface RemoteFence {
+  /** What it has locked. */
   readonly key: string;
+  /** The token of its hold. */
   readonly fencingToken: bigint;
 }
 

@@ -7,6 +7,7 @@ export type FenceClient =
   | { eval(source: string, numberOfKeys: number, ...keysAndArgs: string[]): Promise<unknown> }
   | { evalSha: unknown; eval(source: string, options?: { keys?: string[]; arguments?: string[] }): Promise<unknown> };
 
+/** The options of {@link fencedCommand}. */
 export interface FencedCommandOptions {
   /** How long a key's largest token is remembered after its last write: longer than any holder may be paused. @default '1d' */
   readonly keepFor?: Duration | undefined;

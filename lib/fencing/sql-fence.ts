@@ -2,8 +2,10 @@ import { LockFencedError, LockOptionsError } from '../errors/index.js';
 import { show } from '../options/duration.js';
 import { tokenOf, type Fenced } from './fence.js';
 
+/** Whose SQL it is: that of PostgreSQL, of MySQL and MariaDB, or of SQLite. */
 export type FenceDialect = 'postgres' | 'mysql' | 'sqlite';
 
+/** The options of {@link sqlFence}. */
 export interface SqlFenceOptions {
   /** The column that remembers the largest token: a signed or unsigned 64-bit integer, NULL or 0 before the first write. @default 'fence' */
   readonly column?: string | undefined;

@@ -22,6 +22,11 @@ export interface AcquireOptions {
    * guards must not happen twice at once; a store that may forget a lock in a failover is then refused. Default `efficiency`.
    */
   readonly guarantee?: 'efficiency' | 'correctness';
+  /**
+   * What the key is made from, such as `'order:<id>'`: by this, events, metrics and traces tell one kind of lock from another. A constant,
+   * never the key itself. Default: none; a decorator has its own.
+   */
+  readonly template?: string;
   /** Ends the wait when it aborts, with its own reason. */
   readonly signal?: AbortSignal;
 }
@@ -44,7 +49,9 @@ export interface ContendedInfo {
 export type OnContended = 'throw' | 'skip' | ((info: ContendedInfo) => unknown);
 
 /** What decides over a body that runs under a lock. */
-export interface LockOptions extends AcquireOptions {
+export interface LockOptions extends Omit<AcquireOptions, 'template'> {
+  /** As in {@link AcquireOptions}; of several keys one for all, or one for each in their order. */
+  readonly template?: string | readonly string[];
   /** Default `throw`. */
   readonly onContended?: OnContended;
   /**
@@ -68,6 +75,7 @@ export interface ResolvedLockOptions {
   readonly maxWaiters: number;
   readonly store: string | undefined;
   readonly guarantee: 'efficiency' | 'correctness';
+  readonly template: string | readonly string[] | undefined;
   readonly signal: AbortSignal | undefined;
   readonly onContended: OnContended;
   readonly onLost: 'report' | 'throw';

@@ -11,6 +11,7 @@ export const DEFAULT_LOCK_OPTIONS: ResolvedLockOptions = {
   maxWaiters: Infinity,
   store: undefined,
   guarantee: 'efficiency',
+  template: undefined,
   signal: undefined,
   onContended: 'throw',
   onLost: 'report',
@@ -46,6 +47,10 @@ const CHECKS: Record<keyof ResolvedLockOptions, Check> = {
   ),
   store: rule("a store's name", (value) => typeof value === 'string' && value !== ''),
   guarantee: rule("'efficiency' or 'correctness'", (value) => value === 'efficiency' || value === 'correctness'),
+  template: rule(
+    "a text such as 'order:<id>', or a list of them",
+    (value) => isTemplate(value) || (Array.isArray(value) && value.length > 0 && value.every(isTemplate)),
+  ),
   signal: rule('an AbortSignal', (value) => value instanceof AbortSignal),
   onContended: rule(
     "'throw', 'skip' or a function",
@@ -55,6 +60,10 @@ const CHECKS: Record<keyof ResolvedLockOptions, Check> = {
   reentrant: bool,
   enabled: bool,
 };
+
+function isTemplate(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
 
 export const LOCK_OPTION_NAMES = Object.keys(CHECKS) as (keyof ResolvedLockOptions)[];
 
@@ -68,6 +77,7 @@ export const ACQUIRE_OPTION_NAMES: readonly (keyof AcquireOptions)[] = [
   'maxWaiters',
   'store',
   'guarantee',
+  'template',
   'signal',
 ];
 
@@ -109,6 +119,18 @@ export function resolveOptions(
     );
   }
   return resolved;
+}
+
+/** @throws LockOptionsError when there are several templates, but not one for each key */
+export function checkTemplates(
+  template: ResolvedLockOptions['template'],
+  keys: readonly string[],
+  place: string,
+): string | readonly string[] | undefined {
+  if (typeof template !== 'object' || template.length === keys.length) return template;
+  throw new LockOptionsError(
+    `${place}: template is a list of ${template.length}, but the keys are ${keys.length}. Give one text for all keys, or one for each.`,
+  );
 }
 
 export function unknownOption(name: string, place: string, allowed: readonly string[]): LockOptionsError {

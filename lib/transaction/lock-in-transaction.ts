@@ -9,6 +9,7 @@ import { Turns } from './turns.js';
 
 /** A lock that lives as long as the transaction it was taken in. There is nothing to release. */
 export interface TransactionHold {
+  /** What is locked. */
   readonly key: string;
   /**
    * Larger than that of every earlier hold of the key under the same `table`, rolled back or not; for writes to resources outside of the

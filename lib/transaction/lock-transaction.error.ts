@@ -31,7 +31,9 @@ export type TransactionState = 'usable' | 'rolled-back' | 'aborted';
 export class LockTransactionError extends LockUnavailableError {
   constructor(
     message: string,
+    /** Why the lock was not taken. */
     readonly reason: TransactionFailure,
+    /** What became of the caller's transaction. */
     readonly transaction: TransactionState,
     options: { readonly key: string; readonly cause: unknown },
   ) {

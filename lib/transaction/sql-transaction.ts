@@ -6,6 +6,7 @@ export type TransactionDialect = 'postgres' | 'mysql' | 'mariadb';
  * itself: `{ dialect: 'postgres', query: (text) => tx.$queryRawUnsafe(text) }`.
  */
 export interface SqlTransaction {
+  /** Whose SQL it takes. */
   readonly dialect: TransactionDialect;
   /**
    * Runs one statement on the transaction's own connection. There are no parameters: values stand in the text in

@@ -4,18 +4,23 @@ type AnyFunction = (...args: never[]) => unknown;
 
 /** `pg`'s Client and PoolClient, a connection of `mysql2` (either flavour), TypeORM's EntityManager and QueryRunner. */
 export interface QueryingTransaction {
+  /** Runs a statement. */
   readonly query: AnyFunction;
 }
 
 /** Knex's Transaction. */
 export interface KnexTransaction {
+  /** Runs a statement. */
   readonly raw: AnyFunction;
+  /** What tells it from a Knex without a transaction. */
   readonly isTransaction?: boolean;
 }
 
 /** Kysely's Transaction. */
 export interface KyselyTransaction {
+  /** Runs a statement. */
   readonly executeQuery: AnyFunction;
+  /** What tells it from a Kysely without a transaction. */
   readonly isTransaction: boolean;
 }
 

@@ -11,6 +11,7 @@ import { DEFAULT_TABLE, transactionTables, type TransactionTables } from './tran
  */
 export type TransactionLockMode = 'advisory' | 'row';
 
+/** The options of `lockInTransaction()`. */
 export interface TransactionLockOptions {
   /**
    * How long to queue. `0`: one try; `Infinity`: for ever. Counted by the server: to the millisecond on PostgreSQL and

@@ -7,6 +7,7 @@ import {
   type LockOptionsFactory,
 } from 'nestjs-distributed-lock';
 import { memoryStore } from 'nestjs-distributed-lock/memory';
+import { openTelemetry } from 'nestjs-distributed-lock/opentelemetry';
 
 class Config {
   readonly ttl = '10s';
@@ -31,6 +32,12 @@ export const modules = [
   LockModule.forRootAsync({ useClass: LockConfig }),
   LockModule.forRootAsync({ useExisting: LockConfig }),
 
+  LockModule.forRoot({ store: memoryStore(), telemetry: openTelemetry({ spans: false }) }),
+
+  // @ts-expect-error a template belongs to one lock
+  LockModule.forRoot({ store: memoryStore(), template: 'order:<id>' }),
+  // @ts-expect-error telemetry is what openTelemetry() returns
+  LockModule.forRoot({ store: memoryStore(), telemetry: openTelemetry }),
   // @ts-expect-error a store is no text
   LockModule.forRoot({ store: 'redis' }),
   // @ts-expect-error there is no such option

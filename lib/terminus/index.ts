@@ -1,0 +1,6 @@
+export {
+  LockHealthIndicator,
+  type LockHealth,
+  type LockHealthOptions,
+  type LockStoreHealth,
+} from './lock.health-indicator.js';
