@@ -37,4 +37,4 @@ for (const server of neededServers[name.replace(/[-.].*/, '')] ?? []) await ensu
 
 const file = join('test/integration/stores', `${name}.spec.ts`);
 const env = variant ? { STORE_VARIANT: variant } : {};
-conclude([await jest(['integration/stores'], ['--runInBand', '--runTestsByPath', file, ...args], env)]);
+conclude([await jest(['integration/stores'], ['--runInBand', '--forceExit', '--runTestsByPath', file, ...args], env)]);

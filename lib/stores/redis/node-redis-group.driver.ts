@@ -118,6 +118,10 @@ export class NodeRedisGroupDriver implements RedisDriver, RedisNode {
     this.#destroyed = true;
     this.#pause?.cancel();
     this.#events.emit('end');
+    this.#end();
+  }
+
+  #end(): void {
     try {
       Promise.resolve(this.#client.destroy()).catch(() => undefined);
     } catch {
@@ -130,7 +134,8 @@ export class NodeRedisGroupDriver implements RedisDriver, RedisNode {
     this.#client.connect().then(
       () => {
         this.#connecting = false;
-        if (this.#destroyed) this.#client.destroy();
+        // What has connected meanwhile would stay.
+        if (this.#destroyed) this.#end();
         else this.#events.emit('ready');
       },
       (error: unknown) => {
