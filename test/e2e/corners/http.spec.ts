@@ -43,11 +43,11 @@ class Reports {
   heard: string | undefined;
   @Inject(LockService) private readonly locks!: LockService;
 
-  /** Until its signal aborts, or for 150 ms. */
+  /** Until its signal aborts, or for a second. */
   @DistributedLock('report')
   async write(): Promise<string> {
     const { signal } = this.locks.current('report')!;
-    await Promise.race([once(signal, 'abort'), sleep(150)]);
+    await Promise.race([once(signal, 'abort'), sleep(1_000)]);
     this.heard = signal.aborted ? (signal.reason as Error).message : 'nothing';
     return this.heard;
   }
@@ -129,10 +129,10 @@ class Orders {
     );
   }
 
-  /** Until its signal aborts, or for 150 ms; then a while longer, under its lock. */
+  /** Until its signal aborts, or for a second; then a while longer, under its lock. */
   async #work(): Promise<string> {
     const lock = this.locks.current('work')!;
-    await Promise.race([once(lock.signal, 'abort'), sleep(150)]);
+    await Promise.race([once(lock.signal, 'abort'), sleep(1_000)]);
     const after = (await this.locks.inspect('work')) !== undefined && lock.held ? 'held' : 'lost';
     this.heard = lock.signal.aborted ? `${(lock.signal.reason as Error).message}, ${after}` : `nothing, ${after}`;
     return this.heard;
