@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster as IoredisCluster6, type ClusterOptions } from 'ioredis';
 import { Cluster as IoredisCluster5 } from 'ioredis5';
 import { createCluster as createCluster6 } from 'redis';
@@ -46,7 +47,8 @@ async function nodeRedis(
 ): Promise<TestClusterClient> {
   const client = createCluster({ rootNodes: nodes.map((socket) => ({ socket })) });
   client.on('error', () => undefined);
-  await client.connect();
+  // Not without a bound: the store connects by itself.
+  await Promise.race([client.connect(), sleep(10_000, undefined, { ref: false })]);
   return {
     client: client as unknown as RedisClient,
     close: () => {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis as Ioredis6 } from 'ioredis';
 import { Redis as Ioredis5 } from 'ioredis5';
 import { createSentinel } from 'redis';
@@ -69,7 +70,9 @@ async function nodeRedis(
     if (client.isOpen) await client.destroy();
   };
   // It gives up where nobody is there yet.
-  await client.connect().catch(close);
+  const connecting = client.connect().catch(close);
+  // Nor is it waited for without a bound: the store connects by itself.
+  await Promise.race([connecting, sleep(10_000, undefined, { ref: false })]);
   return {
     client: client as unknown as RedisClient,
     send: (...command) => client.sendCommand(false, [...command]),

@@ -12,6 +12,9 @@ interface Listening extends NodeRedisGroup {
   unsubscribe(channel: string): Promise<unknown>;
 }
 
+// A connection that has not come about by then will not.
+const PATIENCE = 10_000;
+
 // One connection to the master: what is sent must be carried out in its order. Replicas are of no use to us.
 const SENTINEL = { masterPoolSize: 1, replicaPoolSize: 0, reserveClient: false };
 
@@ -24,20 +27,15 @@ export class NodeRedisGroupDriver implements RedisDriver, RedisNode {
   readonly ordered = false;
   readonly advice = 'it was closed';
   readonly #events = new EventEmitter();
-  readonly #client: Listening;
+  #client: Listening;
   #connecting = false;
   #destroyed = false;
   #pause: Timer | undefined;
 
-  constructor(template: NodeRedisGroup) {
+  constructor(private readonly template: NodeRedisGroup) {
     this.clustered = isNodeRedisCluster(template);
-    this.#client = template.duplicate(this.clustered ? {} : SENTINEL) as Listening;
     this.#events.setMaxListeners(0);
-    for (const event of ['ready', 'error'] as const) {
-      this.#client.on(event, (...args) => {
-        if (event === 'ready' || this.#events.listenerCount('error') > 0) this.#events.emit(event, ...args);
-      });
-    }
+    this.#client = this.#make();
   }
 
   get address(): string {
@@ -90,7 +88,6 @@ export class NodeRedisGroupDriver implements RedisDriver, RedisNode {
 
   // The library keeps a connection of its own for what it subscribes to, and subscribes anew where that ends.
   subscriber(): RedisSubscriber {
-    const client = this.#client;
     const events = this.#events;
     const driver = this as { readonly ready: boolean };
     const receive = (message: string, channel: string): void => subscriptions.receive(channel, message);
@@ -101,8 +98,8 @@ export class NodeRedisGroupDriver implements RedisDriver, RedisNode {
       connect: () => this.start(),
       on: (event, listener) => events.on(event, listener),
       off: (event, listener) => events.off(event, listener),
-      subscribe: (channel) => client.subscribe(channel, receive),
-      unsubscribe: (channel) => client.unsubscribe(channel),
+      subscribe: (channel) => this.#client.subscribe(channel, receive),
+      unsubscribe: (channel) => this.#client.unsubscribe(channel),
       // It ends with the client.
       destroy: () => undefined,
     });
@@ -118,31 +115,55 @@ export class NodeRedisGroupDriver implements RedisDriver, RedisNode {
     this.#destroyed = true;
     this.#pause?.cancel();
     this.#events.emit('end');
-    this.#end();
+    end(this.#client);
   }
 
-  #end(): void {
-    try {
-      Promise.resolve(this.#client.destroy()).catch(() => undefined);
-    } catch {
-      // It is closed already.
-    }
+  #make(): Listening {
+    const client = this.template.duplicate(this.clustered ? {} : SENTINEL) as Listening;
+    client.on('ready', () => this.#tell(client, 'ready'));
+    client.on('error', (error) => this.#tell(client, 'error', error));
+    return client;
   }
 
+  #tell(client: Listening, event: 'ready' | 'error', error?: unknown): void {
+    if (client !== this.#client) return;
+    if (event === 'ready' || this.#events.listenerCount('error') > 0) this.#events.emit(event, error);
+  }
+
+  /** With a new client after each failure, one that does not settle included: what becomes of a half-made one is not known. */
   #connect(attempt: number): void {
+    const client = this.#client;
+    let over = false;
+    const failed = (error: unknown): void => {
+      if (over) return;
+      over = true;
+      patience.cancel();
+      this.#tell(client, 'error', error);
+      end(client);
+      if (this.#destroyed) return;
+      this.#client = this.#make();
+      this.#pause = systemClock.after(retryStrategy(attempt), () => this.#connect(attempt + 1));
+    };
+    const patience = systemClock.after(PATIENCE, () => failed(new Error(`it has not connected within ${PATIENCE} ms`)));
     this.#connecting = true;
-    this.#client.connect().then(
-      () => {
-        this.#connecting = false;
-        // What has connected meanwhile would stay.
-        if (this.#destroyed) this.#end();
-        else this.#events.emit('ready');
-      },
-      (error: unknown) => {
-        if (this.#events.listenerCount('error') > 0) this.#events.emit('error', error);
-        if (this.#destroyed) return;
-        this.#pause = systemClock.after(retryStrategy(attempt), () => this.#connect(attempt + 1));
-      },
-    );
+    client.connect().then(() => {
+      // What has connected when nobody wants it any more would stay.
+      if (over || this.#destroyed) {
+        end(client);
+        return;
+      }
+      over = true;
+      patience.cancel();
+      this.#connecting = false;
+      this.#events.emit('ready');
+    }, failed);
+  }
+}
+
+function end(client: Listening): void {
+  try {
+    Promise.resolve(client.destroy()).catch(() => undefined);
+  } catch {
+    // It is closed already.
   }
 }

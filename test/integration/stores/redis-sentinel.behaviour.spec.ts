@@ -1,9 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { until } from '../../support/redis-requests.js';
 import { ask } from '../../support/redis-sentinel-ask.js';
 import { COMMAND_TIMEOUT, SentinelBench } from '../../support/redis-sentinel-bench.js';
 import { RedisSentinel, type RedisSentinelNode } from '../../support/redis-sentinel.js';
+
+// Some one in ten runs on a busy machine node-redis has taken more than a minute to follow a failover. Why is not known yet.
+jest.retryTimes(2, { logErrorsBeforeRetry: true });
 
 // From a master's death to the first lock on the promoted replica: what a loaded machine may need at most.
 const FAILOVER = 20_000;
