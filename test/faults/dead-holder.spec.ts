@@ -27,7 +27,7 @@ describe.each(stores)('%s', (_, location) => {
   beforeEach(async () => {
     run = new FaultRun(location);
     engine = new LockEngine({
-      stores: new Map([['default', openStore(location)]]),
+      stores: new Map([['default', await openStore(location)]]),
       label: 'survivor',
       handOff: { max: 0, time: 0 },
     });

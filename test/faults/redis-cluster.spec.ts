@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, describe, test } from '@jest/globals';
+import { FaultRun } from '../support/fault-run.js';
 import type { ClusterFamily } from '../support/redis-cluster-clients.js';
-import { RedisClusterRun } from '../support/redis-cluster-run.js';
 import { RedisCluster } from '../support/redis-cluster.js';
 import { until } from '../support/redis-requests.js';
 import { say } from '../support/say.js';
@@ -23,12 +23,15 @@ const hammer = {
 // No replica takes over by itself: it could not know the last locks.
 const cluster = await RedisCluster.start();
 const seed = faultSeed();
-const runs: RedisClusterRun[] = [];
+const runs: FaultRun[] = [];
 
-afterEach(() => runs.splice(0).forEach((run) => run.end()));
+afterEach(() => Promise.all(runs.splice(0).map((run) => run.end())));
 afterAll(() => cluster.stop());
 
-type Fault = (run: RedisClusterRun, random: SeededRandom) => Promise<void>;
+type Fault = (run: FaultRun, random: SeededRandom) => Promise<void>;
+
+const located = (family: ClusterFamily) => ({ redisCluster: cluster.nodes, family });
+const startIn = (run: FaultRun, family: ClusterFamily) => run.start(1, hammer, located(family));
 
 const lockName = (random: SeededRandom): string => `{${PREFIX}:${random.pick(hammer.keys)}}`;
 
@@ -54,7 +57,7 @@ const faults: Record<string, Fault> = {
   'all nodes forget their scripts': () => cluster.onMasters('SCRIPT', 'FLUSH'),
   'a worker is killed': async (run, random) => {
     await run.kill(random.pick(run.workers));
-    await run.start(random.pick(families));
+    await startIn(run, random.pick(families));
   },
 };
 
@@ -62,9 +65,9 @@ describe('redis, a cluster and several processes', () => {
   test(
     'no key has two holders, and tokens increase, while slots move and nodes change',
     async () => {
-      const run = new RedisClusterRun({ nodes: cluster.nodes, prefix: PREFIX, hammer });
+      const run = new FaultRun(located('ioredis6'));
       runs.push(run);
-      await Promise.all(families.map((family) => run.start(family)));
+      await Promise.all(families.map((family) => startIn(run, family)));
       const random = new SeededRandom(seed);
       const caused: string[] = [];
       const end = performance.now() + faultDuration(12_000);
@@ -79,9 +82,10 @@ describe('redis, a cluster and several processes', () => {
       }
       await cluster.waitUntilHealthy();
       // Whoever is alive has the lock again.
-      await run.ask('reset');
-      await until(async () => (await run.ask('report')).every(({ holds }) => holds > 0), 8_000);
-      const reports = await run.ask('stop');
+      await Promise.all(run.workers.map((worker) => worker.reset()));
+      const report = () => Promise.all(run.workers.map((worker) => worker.report()));
+      await until(async () => (await report()).every(({ holds }) => holds > 0), 8_000);
+      const reports = await run.stop();
       const { holds, overlaps, fenceViolations } = run.check();
       const sum = (field: 'lost' | 'contended' | 'unavailable') =>
         reports.reduce((all, report) => all + report[field], 0);
@@ -93,7 +97,7 @@ describe('redis, a cluster and several processes', () => {
       const replay = `FAULT_SEED=${seed}: ${caused.join(', ')}`;
       assert.deepEqual(overlaps, [], replay);
       assert.deepEqual(fenceViolations, [], replay);
-      assert.deepEqual(run.failures, [], replay);
+      assert.deepEqual(run.failures(), [], replay);
       assert.ok(holds.length >= 100, `only ${holds.length} holds; ${replay}`);
     },
     faultDuration(12_000) + 60_000,

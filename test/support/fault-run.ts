@@ -16,11 +16,12 @@ export class FaultRun {
 
   constructor(private readonly store: StoreLocation) {}
 
-  async start(count = 1, options?: HammerOptions): Promise<FaultWorker[]> {
+  /** @param store where it is reached in another way than by the first ones */
+  async start(count = 1, options?: HammerOptions, store = this.store): Promise<FaultWorker[]> {
     const started = await Promise.all(
       Array.from({ length: count }, () => {
         const history = join(this.#folder, String((this.#started += 1)));
-        return FaultWorker.start({ store: this.store, history });
+        return FaultWorker.start({ store, history });
       }),
     );
     this.workers.push(...started);

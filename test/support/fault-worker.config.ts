@@ -3,10 +3,13 @@ import { sqliteStore } from '../../lib/stores/sqlite/index.js';
 import { redisStore } from '../../lib/stores/redis/index.js';
 import { zookeeperStore } from '../../lib/stores/zookeeper/index.js';
 import type { LockStore } from '../../lib/contract/index.js';
+import { clusterClients, type ClusterFamily } from './redis-cluster-clients.js';
+import type { Address } from './redis-cluster.js';
 
 /** Where the locks of a fault test are kept. */
 export type StoreLocation =
   | { readonly redis: string }
+  | { readonly redisCluster: readonly Address[]; readonly family: ClusterFamily }
   | { readonly sqlite: string }
   | { readonly etcd: readonly string[] }
   | { readonly zookeeper: string };
@@ -41,7 +44,11 @@ export interface WorkerReport {
   readonly unavailable: number;
 }
 
-export function openStore(location: StoreLocation): LockStore {
+export async function openStore(location: StoreLocation): Promise<LockStore> {
+  if ('redisCluster' in location) {
+    const { client } = await clusterClients[location.family]({ nodes: location.redisCluster });
+    return redisStore({ client, prefix: 'faults' });
+  }
   if ('etcd' in location) return etcdStore({ hosts: location.etcd, prefix: 'faults' });
   if ('zookeeper' in location) {
     const times = { sessionTimeout: '2s', tickTime: '500ms', commandTimeout: '1s' } as const;

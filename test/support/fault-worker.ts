@@ -11,7 +11,8 @@ import { openStore, type HammerOptions, type WorkerConfig, type WorkerReport } f
 const config = JSON.parse(process.argv[2]!) as WorkerConfig;
 const label = `worker:${process.pid}`;
 const handOff = { max: 16, time: 50 };
-const engine = new LockEngine({ stores: new Map([['default', openStore(config.store)]]), label, handOff });
+const stores = new Map([['default', await openStore(config.store)]]);
+const engine = new LockEngine({ stores, label, handOff });
 const backend = engine.backend('default', 'worker');
 const file = openSync(config.history, 'a');
 

@@ -18,6 +18,5 @@ export function driverOf(
   if (isIoredis(client)) {
     return { driver: apart ? IoredisDriver.apart(client) : new IoredisDriver(client), owned: apart };
   }
-  const plain = client;
-  return { driver: apart ? NodeRedisDriver.apart(plain) : new NodeRedisDriver(plain), owned: apart };
+  return { driver: apart ? NodeRedisDriver.apart(client) : new NodeRedisDriver(client), owned: apart };
 }

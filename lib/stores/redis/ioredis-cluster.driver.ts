@@ -2,7 +2,7 @@ import { LockUnavailableError } from '../../errors/index.js';
 import { slotOf } from './cluster.slots.js';
 import { IoredisDriver } from './ioredis.driver.js';
 import { RoamingConnection } from './ioredis-roaming.js';
-import { OWN_CONNECTION, retryStrategy } from './ioredis.options.js';
+import { OWN_CONNECTION, retryStrategy } from './client.options.js';
 import type { IoredisClient, IoredisCluster } from './redis.client.js';
 import type { ConnectionListener, RedisDriver, RedisNode, RedisSubscriber } from './redis.driver.js';
 import { listenTo } from './redis.listen.js';

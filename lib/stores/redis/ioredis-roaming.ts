@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { systemClock, type Timer } from '../../contract/index.js';
-import { OWN_CONNECTION, retryStrategy } from './ioredis.options.js';
+import { LISTENING, retryStrategy } from './client.options.js';
 import type { IoredisClient, IoredisCluster } from './redis.client.js';
 import type { ListeningConnection } from './redis.subscriptions.js';
 
@@ -60,16 +60,8 @@ export class RoamingConnection extends EventEmitter implements ListeningConnecti
       this.#later();
       return;
     }
-    const client = node.duplicate({
-      lazyConnect: true,
-      autoResubscribe: false,
-      enableOfflineQueue: true,
-      maxRetriesPerRequest: null,
-      retryStrategy: null,
-      commandTimeout: undefined,
-      socketTimeout: undefined,
-      ...OWN_CONNECTION,
-    }) as Listening;
+    // It does not come back by itself: the next one listens elsewhere.
+    const client = node.duplicate({ ...LISTENING, retryStrategy: null }) as Listening;
     this.#client = client;
     client.on('error', (error) => this.emit('error', error));
     client.on('message', (channel, message) => this.emit('message', channel, message));

@@ -1,6 +1,6 @@
 import type { IoredisClient } from './redis.client.js';
 import { listenTo } from './redis.listen.js';
-import { OWN_CONNECTION, retryStrategy } from './ioredis.options.js';
+import { LISTENING, OWN_CONNECTION, retryStrategy } from './client.options.js';
 import type { ConnectionListener, RedisDriver, RedisNode, RedisSubscriber } from './redis.driver.js';
 import { Subscriptions } from './redis.subscriptions.js';
 
@@ -86,17 +86,7 @@ export class IoredisDriver implements RedisDriver, RedisNode {
   }
 
   subscriber(): RedisSubscriber {
-    const subscriber = this.client.duplicate({
-      ...OWN_CONNECTION,
-      lazyConnect: true,
-      // Its own resubscription leaves a rejection unhandled when the connection ends meanwhile.
-      autoResubscribe: false,
-      enableOfflineQueue: true,
-      maxRetriesPerRequest: null,
-      socketTimeout: undefined,
-      commandTimeout: undefined,
-      retryStrategy,
-    }) as IoredisSubscriberClient;
+    const subscriber = this.client.duplicate({ ...LISTENING, retryStrategy }) as IoredisSubscriberClient;
     return subscriptionsOf(subscriber);
   }
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { systemClock, type Timer } from '../../contract/index.js';
 import { isNodeRedisCluster, type NodeRedisGroup } from './redis.client.js';
-import { retryStrategy } from './ioredis.options.js';
+import { retryStrategy } from './client.options.js';
 import type { ConnectionListener, RedisDriver, RedisNode, RedisSubscriber } from './redis.driver.js';
 import { listenTo } from './redis.listen.js';
 import { NodeRedisDriver } from './node-redis.driver.js';

@@ -1,3 +1,4 @@
+import { retryStrategy } from './client.options.js';
 import type { NodeRedisClient } from './redis.client.js';
 import { listenTo } from './redis.listen.js';
 import type { ConnectionListener, RedisDriver, RedisNode, RedisSubscriber } from './redis.driver.js';
@@ -83,7 +84,7 @@ export class NodeRedisDriver implements RedisDriver, RedisNode {
         keepAlive: true,
         keepAliveInitialDelay: 10_000,
         socketTimeout: undefined,
-        reconnectStrategy: (attempt: number) => Math.min((attempt + 1) * 100, 2_000),
+        reconnectStrategy: (attempt: number) => retryStrategy(attempt + 1),
       },
     }) as NodeRedisSubscriberClient;
     return subscriptionsOf(subscriber);

@@ -1,6 +1,6 @@
 import { systemClock } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
-import { bounded } from './bounded.js';
+import { bounded } from '../shared/bounded.js';
 import type { RedisDriver, RedisNode } from './redis.driver.js';
 import { isMoved, isNoScript, unavailable } from './redis.errors.js';
 import { Readiness } from './redis.readiness.js';

@@ -4,6 +4,7 @@ import type { RedisDriver } from '../redis/redis.driver.js';
 import { isNoScript, unavailable } from '../redis/redis.errors.js';
 import { Readiness } from '../redis/redis.readiness.js';
 import type { RedisScript } from '../redis/scripts/script.js';
+import { attempt, bounded } from '../shared/bounded.js';
 import { NodeFailure } from './node.failure.js';
 import { identityScript } from './scripts/index.js';
 
@@ -92,37 +93,31 @@ export class NodeLink {
   }
 
   #send({ script, keys, args, timeout: bound }: NodeRequest, timeout: number, wanted: () => boolean): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      let over = false;
-      let timer: Timer | undefined = undefined;
-      const end = (): boolean => {
-        if (over) return false;
-        over = true;
-        timer?.cancel();
-        return true;
-      };
-      const succeed = (reply: unknown): void => {
-        this.#heard();
-        if (end()) resolve(reply);
-      };
-      const fail = (error: unknown): void => {
-        if (end()) reject(new NodeFailure(unavailable(this.address, error, { script }), true));
-      };
-      timer = systemClock.after(timeout, () => {
-        // A process that was blocked runs its timers before it reads: what has come in by now is heard first.
-        setImmediate(() => {
-          if (over) return;
-          this.#fallSilent();
-          fail(this.#error(`did not answer within ${Math.round(bound)} ms`));
-        });
-      });
-      attempt(() => this.driver.evalsha(script.sha, keys, args)).then(succeed, (error: unknown) => {
-        if (isNoScript(error)) this.#heard();
-        // What was sent after it must not be overtaken by a second try that nobody waits for.
-        if (!isNoScript(error) || over || !wanted()) fail(error);
-        else attempt(() => this.driver.eval(script.source, keys, args)).then(succeed, fail);
-      });
+    const failure = (error: unknown) => new NodeFailure(unavailable(this.address, error, { script }), true);
+    return bounded(() => this.#hearing(this.driver.evalsha(script.sha, keys, args)), {
+      timeout,
+      second: (error) =>
+        isNoScript(error) && wanted() ? this.#hearing(this.driver.eval(script.source, keys, args)) : undefined,
+      late: () => {
+        this.#fallSilent();
+        return failure(this.#error(`did not answer within ${Math.round(bound)} ms`));
+      },
+      failure,
     });
+  }
+
+  /** Whatever comes from the server, however late, says that it is there; a client's own errors do not. */
+  #hearing(call: Promise<unknown>): Promise<unknown> {
+    return call.then(
+      (reply) => {
+        this.#heard();
+        return reply;
+      },
+      (error: unknown) => {
+        if (isNoScript(error)) this.#heard();
+        throw error;
+      },
+    );
   }
 
   #fallSilent(): void {
@@ -137,10 +132,7 @@ export class NodeLink {
     this.#probe = systemClock.after(this.#pause, () => {
       this.#probeLater();
       if (!this.driver.ready) return;
-      attempt(() => this.driver.evalsha(identityScript.sha, [], [])).then(
-        () => this.#heard(),
-        (error: unknown) => isNoScript(error) && this.#heard(),
-      );
+      attempt(() => this.#hearing(this.driver.evalsha(identityScript.sha, [], []))).catch(() => undefined);
     });
     this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE);
   }
@@ -168,14 +160,5 @@ export class NodeLink {
 
   #fail(error: unknown, sent: boolean): never {
     throw new NodeFailure(unavailable(this.address, error), sent);
-  }
-}
-
-/** A client that refuses at once throws where another rejects. */
-function attempt(call: () => Promise<unknown>): Promise<unknown> {
-  try {
-    return call();
-  } catch (error) {
-    return Promise.reject(error);
   }
 }

@@ -11,3 +11,15 @@ export const OWN_CONNECTION = {
   // Whoever sent a command has given it up by then.
   autoResendUnfulfilledCommands: false,
 } as const;
+
+/** Of one that only listens, and is not bounded like requests are. */
+export const LISTENING = {
+  ...OWN_CONNECTION,
+  lazyConnect: true,
+  // Its own resubscription leaves a rejection unhandled when the connection ends meanwhile.
+  autoResubscribe: false,
+  enableOfflineQueue: true,
+  maxRetriesPerRequest: null,
+  socketTimeout: undefined,
+  commandTimeout: undefined,
+} as const;

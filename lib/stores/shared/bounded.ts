@@ -44,7 +44,7 @@ export function bounded<T>(call: () => Promise<T>, { timeout, second, late, fail
 }
 
 /** A client that refuses at once throws where another rejects. */
-function attempt<P extends Promise<unknown> | undefined>(call: () => P): P {
+export function attempt<P extends Promise<unknown> | undefined>(call: () => P): P {
   try {
     return call();
   } catch (error) {
