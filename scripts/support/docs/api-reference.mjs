@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Application, Converter, makeRecursiveVisitor } from 'typedoc';
 import { root } from '../run.mjs';
 
 const { name: packageName, exports: subpaths } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
@@ -15,7 +14,10 @@ const mainPage = packageName;
  * @param quiet whether to keep back what could be better about the comments
  */
 export async function writeApiReference(folder, { quiet = false } = {}) {
+  // Not at the top: the scripts are loaded before they install what they need.
+  const { Application, Converter, makeRecursiveVisitor } = await import('typedoc');
   const pages = entryPoints();
+  const sortUnions = makeRecursiveVisitor({ union: sortParts });
   const app = await Application.bootstrapWithPlugins({
     options: join(root, 'typedoc.json'),
     ...(quiet && { logLevel: 'Error' }),
@@ -45,12 +47,10 @@ export async function writeApiReference(folder, { quiet = false } = {}) {
 }
 
 // The compiler orders a union by where it met its parts first, so that a change in one file would show in the pages of others.
-const sortUnions = makeRecursiveVisitor({
-  union(type) {
-    const rank = (part) => (/^(null|undefined)$/.test(String(part)) ? 1 : 0);
-    type.types.sort((a, b) => rank(a) - rank(b) || (String(a) < String(b) ? -1 : 1));
-  },
-});
+function sortParts(union) {
+  const rank = (part) => (/^(null|undefined)$/.test(String(part)) ? 1 : 0);
+  union.types.sort((a, b) => rank(a) - rank(b) || (String(a) < String(b) ? -1 : 1));
+}
 
 function entryPoints() {
   return Object.entries(subpaths)
