@@ -1,5 +1,6 @@
 import type { StoreGuarantees, StoreInspection } from '../../contract/index.js';
 import { LockUnavailableError, type LockError } from '../../errors/index.js';
+import { Opened } from '../shared/opened.js';
 import type { Entered, Entry, Place, QueueClaim, QueueDialect } from '../shared/queue/queue.dialect.js';
 import { EtcdEntries, entryWith } from './etcd.entries.js';
 import { unavailable } from './etcd.errors.js';
@@ -40,48 +41,49 @@ export class EtcdDialect implements QueueDialect<EtcdSession> {
   readonly name = 'etcd';
   readonly guarantees = GUARANTEES;
   readonly names: EtcdNames;
-  #opening: Promise<Connection> | undefined;
-  #connection: Connection | undefined;
-  #closed: LockUnavailableError | undefined;
+  readonly #opened: Opened<Connection>;
 
   constructor(private readonly settings: EtcdSettings) {
     this.names = new EtcdNames(settings.prefix);
+    this.#opened = new Opened({
+      name: this.name,
+      make: () => this.#connect(),
+      end: async ({ sessions, watches, requests }, closed) => {
+        await sessions.close(closed);
+        watches.close();
+        requests.close(closed);
+        requests.routes.close();
+      },
+    });
   }
 
-  async open(): Promise<void> {
-    this.#opening ??= this.#connect();
-    const opening = this.#opening;
-    try {
-      this.#connection = await opening;
-    } catch (error) {
-      if (this.#opening === opening) this.#opening = undefined;
-      throw error;
-    }
+  open(): Promise<void> {
+    return this.#opened.open();
   }
 
   session(ttl: number): Promise<EtcdSession> {
-    return this.#opened().sessions.get(ttl);
+    return this.#opened.get().sessions.get(ttl);
   }
 
   enter(session: EtcdSession, claim: QueueClaim): Promise<Entered> {
-    return this.#opened().entries.enter(session, claim);
+    return this.#opened.get().entries.enter(session, claim);
   }
 
   look(session: EtcdSession, claim: QueueClaim, entry: Entry): Promise<Place> {
-    return this.#opened().entries.look(session, claim, entry);
+    return this.#opened.get().entries.look(session, claim, entry);
   }
 
   watch(_session: EtcdSession, _key: string, ahead: string, ring: () => void, seen?: string): Promise<() => void> {
     const { name, revision } = entryWith(ahead);
-    return Promise.resolve(this.#opened().watches.add(name, BigInt(seen ?? revision), ring));
+    return Promise.resolve(this.#opened.get().watches.add(name, BigInt(seen ?? revision), ring));
   }
 
   leave(key: string, owner: string, entry: Entry | undefined): Promise<boolean> {
-    return this.#opened().sessions.removal.leave(this.names.entry(key, owner), owner, entry);
+    return this.#opened.get().sessions.removal.leave(this.names.entry(key, owner), owner, entry);
   }
 
   async inspect(key: string): Promise<StoreInspection | undefined> {
-    const { requests } = this.#opened();
+    const { requests } = this.#opened.get();
     const { reply } = await requests.txn({ success: [first(this.names.queue(key))] });
     const holder = found(reply, 0);
     if (holder === undefined) return undefined;
@@ -99,7 +101,7 @@ export class EtcdDialect implements QueueDialect<EtcdSession> {
   }
 
   async forceRelease(key: string): Promise<boolean> {
-    const { requests } = this.#opened();
+    const { requests } = this.#opened.get();
     for (let tries = MOST_TRIES; tries > 0; tries -= 1) {
       const { reply } = await requests.txn({ success: [first(this.names.queue(key))] });
       const holder = found(reply, 0);
@@ -113,19 +115,12 @@ export class EtcdDialect implements QueueDialect<EtcdSession> {
     throw new LockUnavailableError('etcd: the holder has changed at every try to remove it');
   }
 
-  async close(): Promise<void> {
-    const closed = new LockUnavailableError('the etcd store is closed', { retryable: false });
-    this.#closed = closed;
-    const connection = await this.#opening?.catch(() => undefined);
-    if (!connection) return;
-    await connection.sessions.close(closed);
-    connection.watches.close();
-    connection.requests.close(closed);
-    connection.requests.routes.close();
+  close(): Promise<void> {
+    return this.#opened.close();
   }
 
   toLockError(error: unknown): LockError {
-    return unavailable(this.#connection?.requests.routes.address ?? 'its hosts', error);
+    return unavailable(this.#opened.current?.requests.routes.address ?? 'its hosts', error);
   }
 
   async #connect(): Promise<Connection> {
@@ -149,11 +144,5 @@ export class EtcdDialect implements QueueDialect<EtcdSession> {
       entries: new EtcdEntries(requests, this.names, sessions.removal),
       watches,
     };
-  }
-
-  #opened(): Connection {
-    if (this.#closed) throw this.#closed;
-    if (!this.#connection) throw new LockUnavailableError('the etcd store is not open');
-    return this.#connection;
   }
 }

@@ -44,11 +44,6 @@ export function endedByServer(error: unknown): boolean {
   return ENDED.has(errorNumber(cause)) || (Object(cause) as { code?: unknown }).code === 'PROTOCOL_CONNECTION_LOST';
 }
 
-/** Where the tables are is not known before. */
-export function notOpen(): LockUnavailableError {
-  return new LockUnavailableError('the mysql store is not open');
-}
-
 /** What mysql2 threw, as our error. */
 export function unavailable(error: unknown, address: string): LockError {
   if (isLockError(error)) return error;

@@ -1,9 +1,9 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { engineProblem, engineQuery } from '../sql/innodb.js';
+import { notOpenError } from '../shared/store-state.js';
 import type { SqlPool } from '../sql/sql.connection.js';
 import type { RunSql } from '../sql/table/table.dialect.js';
 import { findDatabase } from './mysql.database.js';
-import { notOpen } from './mysql.errors.js';
 import { schemaOf } from './mysql.schema.js';
 import { mysqlTables, ROLES, tableName, type MysqlTables, type TableRole } from './mysql.tables.js';
 import type { MysqlSettings } from './mysql-store.options.js';
@@ -32,7 +32,7 @@ export class MysqlPlace {
   }
 
   get tables(): MysqlTables {
-    if (this.#tables === undefined) throw notOpen();
+    if (this.#tables === undefined) throw notOpenError('mysql');
     return this.#tables;
   }
 

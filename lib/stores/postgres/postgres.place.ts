@@ -1,4 +1,5 @@
 import { LockOptionsError, LockUnavailableError } from '../../errors/index.js';
+import { notOpenError } from '../shared/store-state.js';
 import type { SqlPool } from '../sql/sql.connection.js';
 import type { LockTables } from '../sql/table-names.js';
 import { READ_ONLY } from './postgres.errors.js';
@@ -22,13 +23,13 @@ export class PgPlace {
   }
 
   get schema(): string {
-    if (this.#schema === undefined) throw this.#notOpen();
+    if (this.#schema === undefined) throw notOpenError('postgres');
     return this.#schema;
   }
 
   /** Quoted, and within their schema. */
   get names(): LockTables {
-    if (this.#names === undefined) throw this.#notOpen();
+    if (this.#names === undefined) throw notOpenError('postgres');
     return this.#names;
   }
 
@@ -80,9 +81,5 @@ export class PgPlace {
   #take(schema: string): void {
     this.#schema = schema;
     this.#names = qualified(this.settings.tables, schema);
-  }
-
-  #notOpen(): LockUnavailableError {
-    return new LockUnavailableError('the postgres store is not open yet');
   }
 }

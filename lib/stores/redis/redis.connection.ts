@@ -1,6 +1,7 @@
 import { systemClock } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
 import { bounded } from '../shared/bounded.js';
+import { closedError } from '../shared/store-state.js';
 import type { RedisDriver, RedisNode } from './redis.driver.js';
 import { isMoved, isNoScript, unavailable } from './redis.errors.js';
 import { Readiness } from './redis.readiness.js';
@@ -99,7 +100,7 @@ export class RedisConnection {
 
   /** Rejects what waits for the connection. Commands that were sent keep their bound. */
   close(): void {
-    this.#closed ??= new LockUnavailableError('the redis store is closed', { retryable: false });
+    this.#closed ??= closedError('redis');
     this.#readiness.close(this.#closed);
   }
 

@@ -8,10 +8,10 @@ import {
   type StoreGuarantees,
   type StoreInspection,
 } from '../../contract/index.js';
-import { LockUnavailableError } from '../../errors/index.js';
 import type { Doorbell } from '../shared/doorbell.js';
 import { inChunks, inGroups } from '../shared/in-chunks.js';
 import { extend, LeaseHold } from '../shared/lease.hold.js';
+import { Opened } from '../shared/opened.js';
 import { jitter, waitLoop, type Attempt } from '../shared/wait-loop.js';
 import { isIoredisCluster, isNodeRedisCluster } from './redis.client.js';
 import type { RedisSettings } from './redis.options.js';
@@ -39,44 +39,39 @@ export class RedisStore implements LockStore {
   readonly guarantees: StoreGuarantees;
   readonly modes = ['exclusive'] as const;
 
-  #opening: Promise<RedisSession> | undefined;
-  #session: RedisSession | undefined;
-  #closing: Promise<void> | undefined;
+  readonly #opened: Opened<RedisSession>;
 
   constructor(private readonly settings: RedisSettings) {
     const { source } = settings;
     const clustered = 'client' in source && (isIoredisCluster(source.client) || isNodeRedisCluster(source.client));
     this.guarantees = clustered ? CLUSTER : ONE_NODE;
+    this.#opened = new Opened<RedisSession>({
+      name: this.name,
+      make: () => RedisSession.open(settings),
+      end: (session, closed) => session.close(closed),
+    });
   }
 
   get warnings(): readonly string[] {
-    return this.#session?.warnings ?? [];
+    return this.#opened.current?.warnings ?? [];
   }
 
-  async open(): Promise<void> {
-    if (this.#closing) throw closedError();
-    this.#opening ??= RedisSession.open(this.settings);
-    const opening = this.#opening;
-    try {
-      this.#session = await opening;
-    } catch (error) {
-      if (this.#opening === opening) this.#opening = undefined;
-      throw error;
-    }
+  open(): Promise<void> {
+    return this.#opened.open();
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireResult> {
-    const session = this.#opened();
+    const session = this.#opened.get();
     if (!request.wait) return this.#tryOnce(session, request);
     return session.wakeUps.during(request.owner, (bell) => this.#wait(session, request, bell));
   }
 
   async abandon(key: string, owner: string): Promise<void> {
-    await this.#opened().locks.abandon(key, owner);
+    await this.#opened.get().locks.abandon(key, owner);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewOutcome[]> {
-    const session = this.#opened();
+    const session = this.#opened.get();
     return inGroups(
       requests,
       ({ hold }) => session.locks.groupOf(hold.key),
@@ -85,21 +80,15 @@ export class RedisStore implements LockStore {
   }
 
   async inspect(key: string): Promise<StoreInspection | undefined> {
-    return this.#opened().locks.inspect(key);
+    return this.#opened.get().locks.inspect(key);
   }
 
   async forceRelease(key: string): Promise<boolean> {
-    return this.#opened().locks.forceRelease(key);
+    return this.#opened.get().locks.forceRelease(key);
   }
 
-  async close(): Promise<void> {
-    this.#closing ??= this.#close();
-    await this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    const session = await this.#opening?.catch(() => undefined);
-    await session?.close(closedError());
+  close(): Promise<void> {
+    return this.#opened.close();
   }
 
   async #tryOnce(session: RedisSession, request: AcquireRequest): Promise<AcquireResult> {
@@ -150,14 +139,4 @@ export class RedisStore implements LockStore {
       return requests.map(() => 'unknown');
     }
   }
-
-  #opened(): RedisSession {
-    if (this.#closing) throw closedError();
-    if (!this.#session) throw new LockUnavailableError('the redis store is not open');
-    return this.#session;
-  }
-}
-
-function closedError(): LockUnavailableError {
-  return new LockUnavailableError('the redis store is closed', { retryable: false });
 }

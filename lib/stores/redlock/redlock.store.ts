@@ -9,8 +9,8 @@ import {
   type StoreGuarantees,
   type StoreInspection,
 } from '../../contract/index.js';
-import { LockUnavailableError } from '../../errors/index.js';
 import { inChunks } from '../shared/in-chunks.js';
+import { Opened } from '../shared/opened.js';
 import { jitter, waitLoop, type Attempt } from '../shared/wait-loop.js';
 import type { Election, Outcome } from './redlock.locks.js';
 import { RedlockHold } from './redlock.hold.js';
@@ -43,26 +43,22 @@ export class RedlockStore implements LockStore {
   readonly guarantees = GUARANTEES;
   readonly modes = ['exclusive'] as const;
 
-  #opening: Promise<RedlockSession> | undefined;
-  #session: RedlockSession | undefined;
-  #closing: Promise<void> | undefined;
+  readonly #opened: Opened<RedlockSession>;
 
-  constructor(private readonly settings: RedlockSettings) {}
+  constructor(private readonly settings: RedlockSettings) {
+    this.#opened = new Opened<RedlockSession>({
+      name: this.name,
+      make: () => RedlockSession.open(settings),
+      end: (session, closed) => session.close(closed),
+    });
+  }
 
-  async open(): Promise<void> {
-    if (this.#closing) throw closedError();
-    this.#opening ??= RedlockSession.open(this.settings);
-    const opening = this.#opening;
-    try {
-      this.#session = await opening;
-    } catch (error) {
-      if (this.#opening === opening) this.#opening = undefined;
-      throw error;
-    }
+  open(): Promise<void> {
+    return this.#opened.open();
   }
 
   async acquire(request: AcquireRequest): Promise<AcquireResult> {
-    const session = this.#opened();
+    const session = this.#opened.get();
     if (request.wait) await session.turns.own(request.key);
     const outcome = await this.#attempt(session, request);
     if (outcome instanceof RedlockHold) return { acquired: true, hold: outcome };
@@ -71,30 +67,24 @@ export class RedlockStore implements LockStore {
   }
 
   async abandon(key: string, owner: string): Promise<void> {
-    await this.#opened().locks.abandon(key, owner);
+    await this.#opened.get().locks.abandon(key, owner);
   }
 
   async renew(requests: readonly RenewRequest[]): Promise<RenewOutcome[]> {
-    const session = this.#opened();
+    const session = this.#opened.get();
     return inChunks(requests, RENEWALS_PER_SCRIPT, (chunk) => this.#renewChunk(session, chunk));
   }
 
   async inspect(key: string): Promise<StoreInspection | undefined> {
-    return this.#opened().locks.inspect(key);
+    return this.#opened.get().locks.inspect(key);
   }
 
   async forceRelease(key: string): Promise<boolean> {
-    return this.#opened().locks.forceRelease(key);
+    return this.#opened.get().locks.forceRelease(key);
   }
 
-  async close(): Promise<void> {
-    this.#closing ??= this.#close();
-    await this.#closing;
-  }
-
-  async #close(): Promise<void> {
-    const session = await this.#opening?.catch(() => undefined);
-    await session?.close(closedError());
+  close(): Promise<void> {
+    return this.#opened.close();
   }
 
   #wait(session: RedlockSession, request: AcquireRequest, first: Contended): Promise<RedlockHold> {
@@ -164,14 +154,4 @@ export class RedlockStore implements LockStore {
     });
     return outcomes;
   }
-
-  #opened(): RedlockSession {
-    if (this.#closing) throw closedError();
-    if (!this.#session) throw new LockUnavailableError('the redlock store is not open');
-    return this.#session;
-  }
-}
-
-function closedError(): LockUnavailableError {
-  return new LockUnavailableError('the redlock store is closed', { retryable: false });
 }

@@ -1,5 +1,6 @@
 import { existsSync, realpathSync, statSync } from 'node:fs';
 import { LockOptionsError, LockUnavailableError } from '../../errors/index.js';
+import { closedError } from '../shared/store-state.js';
 import { loadDriver } from './load-driver.js';
 import { retryWhileBusy } from './retry-while-busy.js';
 import type { SqliteDatabase, SqliteDriver } from './sqlite.driver.js';
@@ -64,7 +65,7 @@ export class SqliteConnection {
   }
 
   async #ready(): Promise<SqliteSession> {
-    if (this.#closed) throw new LockUnavailableError('The SQLite lock store is closed', { retryable: false });
+    if (this.#closed) throw closedError('sqlite');
     if (this.#session !== undefined && this.#file !== identityOf(this.settings.filename)) this.#drop();
     if (this.#session !== undefined) return this.#session;
     this.#opening ??= this.#connect().finally(() => {
@@ -91,7 +92,7 @@ export class SqliteConnection {
       const step = <T>(work: () => T) => retryWhileBusy(work, commandTimeout, filename);
       await step(() => this.#configure(opened));
       const session = await step(() => this.#prepare(opened));
-      if (this.#closed) throw new LockUnavailableError('The SQLite lock store is closed', { retryable: false });
+      if (this.#closed) throw closedError('sqlite');
       this.#file = identityOf(filename);
       this.#session = session;
       return session;

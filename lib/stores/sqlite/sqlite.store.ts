@@ -8,9 +8,9 @@ import {
   type StoreGuarantees,
   type StoreInspection,
 } from '../../contract/index.js';
-import { LockUnavailableError } from '../../errors/index.js';
 import { Doorbell } from '../shared/doorbell.js';
 import { extend, LeaseHold } from '../shared/lease.hold.js';
+import { closedError } from '../shared/store-state.js';
 import { waitLoop, type Attempt } from '../shared/wait-loop.js';
 import { pollDelay } from './poll-delay.js';
 import { SqliteConnection } from './sqlite.connection.js';
@@ -98,7 +98,7 @@ export class SqliteStore implements LockStore {
   }
 
   async close(): Promise<void> {
-    this.#watcher.close(new LockUnavailableError('The SQLite lock store is closed', { retryable: false }));
+    this.#watcher.close(closedError('sqlite'));
     this.#connection.close();
   }
 

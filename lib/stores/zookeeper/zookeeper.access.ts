@@ -1,4 +1,5 @@
 import { LockUnavailableError } from '../../errors/index.js';
+import { closedError, notOpenError } from '../shared/store-state.js';
 import { CLIENT_STATE, type ClientCalls } from './zookeeper.client.js';
 import { codeOf, ZK } from './zookeeper.errors.js';
 import { Link } from './zookeeper.link.js';
@@ -70,7 +71,7 @@ export class Access {
 
   /** @param cleanUp takes back what stands in a session that is not ours to end */
   async close(cleanUp: (link: Link) => Promise<void>): Promise<void> {
-    this.#closed = new LockUnavailableError('the zookeeper store is closed', { retryable: false });
+    this.#closed = closedError('zookeeper');
     const keeper = this.#keeper ?? (await this.#connecting?.catch(() => undefined));
     if (!keeper) return;
     if ('client' in this.settings.source && keeper.link.connected) await cleanUp(keeper.link);
@@ -80,7 +81,7 @@ export class Access {
   async #present(): Promise<SessionKeeper> {
     if (this.#closed) throw this.#closed;
     const keeper = this.#keeper;
-    if (!keeper) throw new LockUnavailableError('the zookeeper store is not open');
+    if (!keeper) throw notOpenError('zookeeper');
     const { ended } = keeper.link;
     if (!ended) return keeper;
     if (!this.#hasClient()) throw ended;

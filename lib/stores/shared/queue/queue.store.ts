@@ -5,8 +5,8 @@ import type {
   StoreGuarantees,
   StoreInspection,
 } from '../../../contract/index.js';
-import { LockUnavailableError } from '../../../errors/index.js';
 import { Doorbell } from '../doorbell.js';
+import { closedError } from '../store-state.js';
 import { jitter } from '../wait-loop.js';
 import { EntryHold } from './entry.hold.js';
 import type { LiveSession } from './live.session.js';
@@ -79,7 +79,7 @@ export class QueueStore<S extends LiveSession> implements LockStore {
   }
 
   async #close(): Promise<void> {
-    for (const bell of this.#bells) bell.break(this.#closedError());
+    for (const bell of this.#bells) bell.break(closedError(this.name));
     await this.dialect.close();
   }
 
@@ -179,15 +179,11 @@ export class QueueStore<S extends LiveSession> implements LockStore {
   }
 
   async #reported<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closing) throw this.#closedError();
+    if (this.#closing) throw closedError(this.name);
     try {
       return await work();
     } catch (error) {
       throw this.dialect.toLockError(error);
     }
-  }
-
-  #closedError(): LockUnavailableError {
-    return new LockUnavailableError(`the ${this.name} store is closed`, { retryable: false });
   }
 }

@@ -6,7 +6,7 @@ import type {
   StoreGuarantees,
   StoreInspection,
 } from '../../../contract/index.js';
-import { LockUnavailableError } from '../../../errors/index.js';
+import { closedError } from '../../shared/store-state.js';
 import type { SqlPool } from '../sql.connection.js';
 import { TableSweeper } from '../table/table.sweeper.js';
 import { Queueing } from './queueing.js';
@@ -95,7 +95,7 @@ export class SessionStore implements LockStore {
   }
 
   async #close(): Promise<void> {
-    const cause = this.#closedError();
+    const cause = closedError(this.name);
     this.#shutdown.abort(cause);
     await this.#sessions.close(cause);
     await this.pool.close();
@@ -127,10 +127,6 @@ export class SessionStore implements LockStore {
   }
 
   #checkOpen(): void {
-    if (this.#closing) throw this.#closedError();
-  }
-
-  #closedError(): LockUnavailableError {
-    return new LockUnavailableError(`the ${this.name} store is closed`, { retryable: false });
+    if (this.#closing) throw closedError(this.name);
   }
 }

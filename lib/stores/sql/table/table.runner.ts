@@ -1,4 +1,4 @@
-import { LockUnavailableError } from '../../../errors/index.js';
+import { closedError } from '../../shared/store-state.js';
 import { keyHash } from '../key-hash.js';
 import type { SqlPool, SqlResult } from '../sql.connection.js';
 import { parameters, type Statement } from '../statement.js';
@@ -112,8 +112,4 @@ export class TableRunner {
       this.#doubts.delete(owner);
     }
   }
-}
-
-export function closedError(name: string): LockUnavailableError {
-  return new LockUnavailableError(`the ${name} store is closed`, { retryable: false });
 }

@@ -10,13 +10,14 @@ import {
 } from '../../../contract/index.js';
 import type { Doorbell } from '../../shared/doorbell.js';
 import { extend, LeaseHold } from '../../shared/lease.hold.js';
+import { closedError } from '../../shared/store-state.js';
 import { waitLoop, type Attempt } from '../../shared/wait-loop.js';
 import { keyHash } from '../key-hash.js';
 import type { SqlPool } from '../sql.connection.js';
 import { pollDelay } from './poll-delay.js';
 import type { TableDialect } from './table.dialect.js';
 import { TableLocks, type Look } from './table.locks.js';
-import { closedError, TableRunner, type RunnerSettings } from './table.runner.js';
+import { TableRunner, type RunnerSettings } from './table.runner.js';
 import { TableSweeper } from './table.sweeper.js';
 import { TableWaiters, type TablePush } from './table.waiters.js';
 
