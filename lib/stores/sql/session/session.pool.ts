@@ -12,6 +12,8 @@ const MAX_TRIES = 3;
 export class SessionPool {
   readonly reaper: Reaper;
   readonly #sessions = new Set<Session>();
+  /** On their way back to the pool, of which they still take up a connection. */
+  readonly #leaving = new Set<Promise<void>>();
   #opening = 0;
   #lingering: NodeJS.Timeout | undefined;
 
@@ -110,7 +112,12 @@ export class SessionPool {
 
   async #open(): Promise<Session> {
     const { maxConnections } = this.settings;
-    if (this.#size >= maxConnections) {
+    while (this.#size >= maxConnections) {
+      const [leaving] = this.#leaving;
+      if (leaving) {
+        await leaving;
+        continue;
+      }
       throw new LockUnavailableError(
         `the ${this.dialect.name} store has all of its ${maxConnections} sessions in use (maxConnections): ` +
           'each lock that is held and each wait takes one',
@@ -169,8 +176,12 @@ export class SessionPool {
     if (left > 0) this.#lingering = setTimeout(() => this.#giveBackIdle(), LINGER / 2).unref();
   }
 
-  async #giveBack(session: Session): Promise<void> {
-    await session.giveBack();
-    this.#sessions.delete(session);
+  #giveBack(session: Session): Promise<void> {
+    const leaving = session.giveBack().then(() => {
+      this.#sessions.delete(session);
+      this.#leaving.delete(leaving);
+    });
+    this.#leaving.add(leaving);
+    return leaving;
   }
 }
