@@ -78,7 +78,10 @@ function definitions(role: TableRole, { names }: MysqlTables): string[] {
         `KEY \`${names.waiterIndex}\` (id, ticket)`,
       ];
     case 'fence':
-      return [`id TINYINT UNSIGNED NOT NULL PRIMARY KEY COMMENT 'one row, which claims lock in turn'`];
+      return [
+        `id TINYINT UNSIGNED NOT NULL PRIMARY KEY COMMENT 'one row, which claims lock in turn'`,
+        `queued_until DATETIME(6) NOT NULL DEFAULT '1970-01-01' COMMENT 'UTC; later there are no tickets'`,
+      ];
     case 'hold':
       return [
         'fence BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY',

@@ -45,7 +45,8 @@ export class LeaseDialect implements TableDialect {
 
   async probe(run: RunSql): Promise<void> {
     await this.place.probe(run);
-    for (const { text } of [this.statements.claim, this.statements.release]) this.driver.prepared.add(text);
+    const { claimUnlessQueues, claim, release } = this.statements;
+    for (const each of [claimUnlessQueues, claim, release]) if (each) this.driver.prepared.add(each.text);
     this.driver.greeting = catchUp(this.place.tables);
   }
 

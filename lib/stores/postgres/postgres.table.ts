@@ -60,9 +60,11 @@ export function tableStatements({ lock, waiter, fence }: LockTables, channel: st
       FROM (SELECT ${NOW} AS now) AS clock
       LEFT JOIN ${lock} AS held ON held.id = @id AND held.expires_at > clock.now
       LEFT JOIN ${waiter} AS mine ON mine.owner = @owner`),
-    enqueue: sql(`
-      INSERT INTO ${waiter} (id, owner, expires_at) VALUES (@id, @owner, ${later('@life')})
-      ON CONFLICT (owner) DO UPDATE SET expires_at = excluded.expires_at`),
+    enqueue: [
+      sql(`
+        INSERT INTO ${waiter} (id, owner, expires_at) VALUES (@id, @owner, ${later('@life')})
+        ON CONFLICT (owner) DO UPDATE SET expires_at = excluded.expires_at`),
+    ],
     dequeue: sql(`DELETE FROM ${waiter} WHERE owner = @owner`),
     release: sql(removal('owner = @owner')),
     forceRelease: sql(removal(`expires_at > ${NOW}`)),

@@ -17,6 +17,8 @@ export interface TableStatements {
    * have won before, which is read by {@link TableDialect.readClaim}.
    */
   readonly claim: Statement;
+  /** The same at less cost, but only while no ticket stands for any key. */
+  readonly claimUnlessQueues?: Statement;
   /** The same for one who has a ticket: only live tickets *before* its own are in the way. May remove the ticket too. */
   readonly claimInTurn: Statement;
   /**
@@ -25,7 +27,7 @@ export interface TableStatements {
    */
   readonly look: Statement;
   /** `@id @owner @life`. Puts a ticket at the end of the queue, or lets the owner's own live for as long again. */
-  readonly enqueue: Statement;
+  readonly enqueue: readonly Statement[];
   /** `@id @owner`. */
   readonly dequeue: Statement;
   /** `@id @owner`. Removes the owner's row, and wakes the first in the queue where it can. See {@link TableDialect.wasLive}. */

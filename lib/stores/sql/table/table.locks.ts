@@ -35,9 +35,14 @@ const SWEEP_LIMIT = 500;
 const NO_ROW = 'a table of the store lacks the row that claims go by: run the schema again';
 // A statement that got no answer has been carried out by then, or never will be: its connection was reset.
 const STRAGGLER = 100;
+// About as long as the tickets of a queue that has come to its end.
+const QUEUES_LAST = 2_000;
 
 /** What is done with a lock table, in the server's terms. */
 export class TableLocks {
+  /** Until when it is not worth while to claim as if there were no queues. */
+  #queuesUntil = -Infinity;
+
   constructor(
     private readonly dialect: TableDialect,
     private readonly runner: TableRunner,
@@ -46,15 +51,24 @@ export class TableLocks {
   /** One try; `inTurn`: for one who has a ticket. */
   async claim({ key, owner, label, ttl }: Claim, inTurn: boolean): Promise<Grant | undefined> {
     const { dialect, runner } = this;
-    const { claim: asNewcomer, claimInTurn, dequeue } = dialect.statements;
+    const { claim: asNewcomer, claimUnlessQueues, claimInTurn, dequeue } = dialect.statements;
     const id = keyHash(key);
     const values = { id, key: readableKey(key), owner, label: readableKey(label), ttl };
-    return runner.inDoubt(owner, async () => {
+    const won = async (statement: Statement): Promise<Grant | undefined> => {
       const start = performance.now();
-      const fence = dialect.readClaim(await runner.run(inTurn ? claimInTurn : asNewcomer, values));
-      if (fence === undefined) return undefined;
-      if (inTurn && !dialect.claimDequeues) await runner.run(dequeue, { id, owner });
-      return { start, fence };
+      const fence = dialect.readClaim(await runner.run(statement, values));
+      return fence === undefined ? undefined : { start, fence };
+    };
+    return runner.inDoubt(owner, async () => {
+      if (!inTurn && claimUnlessQueues !== undefined && performance.now() >= this.#queuesUntil) {
+        const grant = await won(claimUnlessQueues);
+        if (grant !== undefined) return grant;
+        // The key may be taken, or anybody may be queueing for any.
+        this.#queuesUntil = performance.now() + QUEUES_LAST;
+      }
+      const grant = await won(inTurn ? claimInTurn : asNewcomer);
+      if (grant !== undefined && inTurn && !dialect.claimDequeues) await runner.run(dequeue, { id, owner });
+      return grant;
     });
   }
 
@@ -70,7 +84,9 @@ export class TableLocks {
 
   async enqueue(key: string, owner: string, life: number): Promise<void> {
     const id = keyHash(key);
-    await this.runner.inDoubt(owner, () => this.runner.run(this.dialect.statements.enqueue, { id, owner, life }));
+    await this.runner.inDoubt(owner, async () => {
+      for (const statement of this.dialect.statements.enqueue) await this.runner.run(statement, { id, owner, life });
+    });
   }
 
   async release(key: string, owner: string): Promise<boolean> {
