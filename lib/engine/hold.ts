@@ -112,6 +112,7 @@ export class Hold extends ShownLock implements Lock, Due {
         cause,
       });
     }
+    this.renewed();
     this.context.watchdog.watch(this);
     return this.remaining();
   }
@@ -187,6 +188,12 @@ export class Hold extends ShownLock implements Lock, Due {
   /** When somebody must look after it next. */
   nextDue(): number {
     return this.#tenure.nextDue(this.renewing);
+  }
+
+  renewed(): void {
+    if (this.#state !== 'held') return;
+    const remaining = this.#tenure.validUntil - this.context.clock.now();
+    this.context.events.emit('renewed', { ...about(this.backend, this.request), remaining });
   }
 
   renewalFailed(cause: unknown): void {

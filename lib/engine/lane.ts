@@ -1,5 +1,5 @@
-import type { HolderInfo, QueueStatus, StoreHold } from '../contract/index.js';
-import { LockContendedError, LockShutdownError, LockUnavailableError } from '../errors/index.js';
+import type { QueueStatus, StoreHold } from '../contract/index.js';
+import { LockShutdownError } from '../errors/index.js';
 import type { Backend } from './backend.js';
 import { Contender, type Contenders } from './contender.js';
 import type { EngineContext } from './engine.context.js';
@@ -9,6 +9,7 @@ import type { Grant, HoldKeeper } from './hold.keeper.js';
 import { Hold } from './hold.js';
 import { about } from './lock.events.js';
 import type { LockRequest } from './lock.request.js';
+import { Standing } from './standing.js';
 import { Waiter } from './waiter.js';
 
 /** One key in one process: its holder, its queue, and the one contender that stands in the store for all of them. */
@@ -16,16 +17,16 @@ export class Lane implements Contenders, HoldKeeper {
   readonly #queue = new Fifo<Waiter>();
   #current: Hold | undefined;
   #contender: Contender | undefined;
-  #status: QueueStatus | undefined;
-  /** Until when somebody was known to have the key. */
-  #takenUntil = -Infinity;
+  readonly #standing: Standing;
 
   constructor(
     private readonly context: EngineContext,
     private readonly backend: Backend,
     private readonly key: string,
     private readonly onIdle: () => void,
-  ) {}
+  ) {
+    this.#standing = new Standing(context, backend, key);
+  }
 
   get waiters(): number {
     return this.#queue.length;
@@ -37,13 +38,13 @@ export class Lane implements Contenders, HoldKeeper {
     if (request.signal?.aborted) {
       waiter.refuse(request.signal.reason);
     } else if (this.#waiting >= request.maxWaiters) {
-      waiter.refuse(this.#contended(waiter, request.maxWaiters));
+      waiter.refuse(this.#standing.contended(waiter, request.maxWaiters));
     } else if (waiter.isProbe && this.#isTaken) {
-      waiter.refuse(this.#contended(waiter));
+      waiter.refuse(this.#standing.contended(waiter));
     } else {
       this.#queue.push(waiter);
       waiter.watch(
-        () => this.#drop(waiter, this.#verdict(waiter)),
+        () => this.#drop(waiter, this.#standing.verdict(waiter)),
         (reason) => this.#drop(waiter, reason),
       );
       this.#contend();
@@ -90,11 +91,11 @@ export class Lane implements Contenders, HoldKeeper {
   }
 
   heard(status: QueueStatus): void {
-    this.#status = status;
+    this.#standing.hear(status);
     const final =
       status.kind === 'unreachable' && (status.cause as { retryable?: boolean } | null)?.retryable === false;
     for (const waiter of this.#queue) {
-      if (final || waiter.isProbe) this.#drop(waiter, this.#verdict(waiter));
+      if (final || waiter.isProbe) this.#drop(waiter, this.#standing.verdict(waiter));
     }
   }
 
@@ -107,7 +108,7 @@ export class Lane implements Contenders, HoldKeeper {
       return;
     }
     this.#give(next, { storeHold, handOffs: 0, since });
-    for (const waiter of this.#queue) if (waiter.isProbe) this.#drop(waiter, this.#contended(waiter));
+    for (const waiter of this.#queue) if (waiter.isProbe) this.#drop(waiter, this.#standing.contended(waiter));
   }
 
   /** How many callers stand behind the one that holds the key or contends for it. */
@@ -118,13 +119,12 @@ export class Lane implements Contenders, HoldKeeper {
 
   /** Whether it is known that somebody else has the key. */
   get #isTaken(): boolean {
-    return this.#current !== undefined || (this.#contender?.stopped === false && this.#status?.kind === 'contended');
+    return this.#current !== undefined || (this.#contender?.stopped === false && this.#standing.heardContended);
   }
 
   #contend(): void {
     if (this.#contender !== undefined || this.#current !== undefined || this.#queue.length === 0) return;
-    if (this.#status?.kind === 'contended') this.#takenUntil = this.context.clock.now();
-    this.#status = undefined;
+    this.#standing.askAnew();
     const contender = new Contender(this.context, this.backend, this.key, this);
     this.#contender = contender;
     const { contending } = this.context;
@@ -141,11 +141,12 @@ export class Lane implements Contenders, HoldKeeper {
 
   #free(): void {
     this.#current = undefined;
-    this.#takenUntil = this.context.clock.now();
+    this.#standing.freed();
   }
 
   #give(waiter: Waiter, grant: Grant): void {
     this.#current = new Hold(this.context, this.backend, this, waiter.request, grant);
+    this.#standing.heldHere = true;
     this.context.events.emit('acquired', {
       key: this.key,
       store: this.backend.name,
@@ -169,6 +170,7 @@ export class Lane implements Contenders, HoldKeeper {
     if (next === undefined || !canHandOff(hold, next.request, handOff, clock.now())) return false;
     const { storeHold, handOffs, since } = hold.grant;
     this.#queue.remove(next);
+    this.context.events.emit('handedOff', { ...about(this.backend, next.request), handOffs: handOffs + 1 });
     this.#give(next, { storeHold, handOffs: handOffs + 1, since });
     return true;
   }
@@ -224,34 +226,6 @@ export class Lane implements Contenders, HoldKeeper {
 
   #dropIfIdle(): void {
     if (this.#current === undefined && this.#contender === undefined && this.#queue.length === 0) this.onIdle();
-  }
-
-  /** What a wait that has run out is reported as. */
-  #verdict(waiter: Waiter): Error {
-    const status = this.#status;
-    const { waited, since } = waiter;
-    // A store that is just being asked has not failed yet: what most of the wait was spent on decides.
-    const mostlyTaken = status === undefined && this.#takenUntil - since >= waited / 2;
-    if (this.#current !== undefined || status?.kind === 'contended' || mostlyTaken) return this.#contended(waiter);
-    const cause = status?.cause;
-    this.context.events.emit('unavailable', { ...about(this.backend, waiter.request), waited, cause });
-    return new LockUnavailableError(
-      `"${this.key}" was not locked: ` +
-        this.backend.failure(cause ?? new Error(`it gave no answer within ${Math.round(waited)} ms`)),
-      { key: this.key, cause },
-    );
-  }
-
-  #contended(waiter: Waiter, maxWaiters?: number): LockContendedError {
-    const { waited } = waiter;
-    const holder = this.#holder()?.label;
-    this.context.events.emit('contended', { ...about(this.backend, waiter.request), waited, holder });
-    return new LockContendedError({ key: this.key, holder, waited, maxWaiters });
-  }
-
-  #holder(): HolderInfo | undefined {
-    if (this.#current !== undefined) return { label: this.context.label };
-    return this.#status?.kind === 'contended' ? this.#status.holder : undefined;
   }
 }
 

@@ -10,7 +10,7 @@ export interface LockEventAbout {
 
 /** What the engine tells. All times are ms. */
 export interface LockEvents {
-  /** `handedOff`: the lease was passed on within the process; its last holder's `released` came just before. */
+  /** `handedOff`: the lease was passed on within the process. */
   acquired: LockEventAbout & { readonly waited: number; readonly handedOff: boolean };
   /** A call gave up since somebody else held the key. */
   contended: LockEventAbout & { readonly waited: number; readonly holder: string | undefined };
@@ -19,6 +19,13 @@ export interface LockEvents {
   released: LockEventAbout & { readonly held: number };
   /** `atRelease`: the store said so when the lock was given back, and `released` has been told already. */
   lost: LockEventAbout & { readonly held: number; readonly error: Error; readonly atRelease: boolean };
+  /**
+   * A lease is passed on within the process, without asking the store: after its last holder's `released`, and just before the
+   * `acquired` of the next, whose template this is. `handOffs`: how often that has happened to the lease.
+   */
+  handedOff: LockEventAbout & { readonly handOffs: number };
+  /** A lease was renewed, by the watchdog or by `extend()`. `remaining`: what it has now. */
+  renewed: LockEventAbout & { readonly remaining: number };
   /** A renewal got no answer; it is tried again until the lock's time runs out. */
   renewalFailed: LockEventAbout & { readonly remaining: number; readonly cause: unknown };
   /** A release got no answer; it is tried again in the background. */
@@ -40,6 +47,8 @@ export const LOCK_EVENT_NAMES: readonly LockEventName[] = [
   'unavailable',
   'released',
   'lost',
+  'handedOff',
+  'renewed',
   'renewalFailed',
   'releaseFailed',
   'storeWarning',

@@ -78,7 +78,8 @@ export class Watchdog {
       // By the store's hold, which may have changed hands meanwhile.
       if (outcome === 'lost')
         hold.grant.storeHold.onLost?.(new Error('a renewal found the key gone, or with another owner'));
-      if (outcome === 'unknown') hold.renewalFailed(cause);
+      else if (outcome === 'renewed') hold.renewed();
+      else hold.renewalFailed(cause);
       if (hold.watched) this.watch(hold);
     });
   }

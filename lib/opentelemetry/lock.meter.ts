@@ -39,6 +39,7 @@ export function meterEvents(source: LockTelemetrySource, instruments: LockInstru
   const contended = instruments.counter('distributed_lock.contended');
   const unavailable = instruments.counter('distributed_lock.unavailable');
   const lost = instruments.counter('distributed_lock.lost');
+  const renewals = instruments.counter('distributed_lock.renewals');
   const renewalFailures = instruments.counter('distributed_lock.renewal_failures');
   const releaseFailures = instruments.counter('distributed_lock.release_failures');
   const ended = (attributes: Attributes, outcome: string): Attributes => ({
@@ -68,6 +69,7 @@ export function meterEvents(source: LockTelemetrySource, instruments: LockInstru
     // One that the store found lost at its release has been measured as released.
     if (!event.atRelease) holds.record(event.held / 1000, ended(attributes, 'lost'));
   });
+  source.on('renewed', (event) => renewals.add(1, describe(event)));
   source.on('renewalFailed', (event) => renewalFailures.add(1, describe(event)));
   source.on('releaseFailed', (event) => releaseFailures.add(1, describe(event)));
 }

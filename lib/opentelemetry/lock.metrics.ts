@@ -51,6 +51,11 @@ export const LOCK_METRICS = {
     unit: '{lock}',
     description: 'Locks that ended before they were given back',
   },
+  'distributed_lock.renewals': {
+    kind: 'counter',
+    unit: '{renewal}',
+    description: 'Renewals of leases, by the watchdog or by extend()',
+  },
   'distributed_lock.renewal_failures': {
     kind: 'counter',
     unit: '{renewal}',

@@ -211,6 +211,34 @@ describe('LockModule', () => {
     ]);
     await app.close();
   });
+
+  it('tells of a lease that is passed on, and of its renewals', async () => {
+    const clock = manualClock();
+    const app = await compile(LockModule.forRoot({ store: memoryStore({ clock }), clock, ttl: '9s' }));
+    const locks = app.get(LockService);
+    const seen: unknown[] = [];
+    for (const name of ['acquired', 'released', 'renewalFailed', 'lost'] as const)
+      locks.on(name, ({ template }) => seen.push([name, template]));
+    locks.on('handedOff', ({ template, handOffs }) => seen.push(['handedOff', template, handOffs]));
+    locks.on('renewed', ({ template, remaining }) => seen.push(['renewed', template, Math.round(remaining / 1_000)]));
+    const first = await locks.acquire('k', { template: 'first' });
+    const second = locks.acquire('k', { template: 'second' });
+    await first.release();
+    const lock = await second;
+    await clock.advance(3_000);
+    await lock.extend('20s');
+    await lock.release();
+    expect(seen).toEqual([
+      ['acquired', 'first'],
+      ['released', 'first'],
+      ['handedOff', 'second', 1],
+      ['acquired', 'second'],
+      ['renewed', 'second', 9],
+      ['renewed', 'second', 20],
+      ['released', 'second'],
+    ]);
+    await app.close();
+  });
 });
 
 describe('LockService with bad input', () => {

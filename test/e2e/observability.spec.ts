@@ -291,6 +291,7 @@ describe('openTelemetry()', () => {
       return result;
     };
     await expect(locks.tryAcquire('down')).rejects.toThrow('down');
+    await locks.withLock('r', (lock) => lock.extend('5m'));
     store.renew = () => Promise.reject(new Error('no answer'));
     await locks.withLock('r', { ttl: 90 }, () => sleep(60));
     const emitted = new Set((await sdk.points()).map(({ name }) => name));
