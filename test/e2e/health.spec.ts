@@ -118,7 +118,7 @@ describe('LockHealthIndicator', () => {
   it('does not wait for a store that is silent', async () => {
     const store = redis();
     await start({ store });
-    server.pause();
+    await server.pause();
     const since = Date.now();
     const silent = await check('?timeout=100ms');
     expect(Date.now() - since).toBeLessThan(290);

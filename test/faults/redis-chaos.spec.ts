@@ -105,7 +105,7 @@ async function start(): Promise<Chaos> {
 }
 
 async function stopServer(duration: number): Promise<void> {
-  server.pause();
+  await server.pause();
   await sleep(duration);
   server.resume();
 }

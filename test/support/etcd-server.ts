@@ -1,13 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './redis-server.js';
+import { ServerProcess } from './server-process.js';
 
 /** Of the servers here; the shortest lease is one and a half of it, in whole seconds. */
 export const ELECTION_TIMEOUT = 500;
@@ -24,7 +22,7 @@ export interface EtcdServerOptions {
 
 /** An etcd of one's own, on free ports, in a temporary folder. */
 export class EtcdServer {
-  #process: ChildProcess | undefined;
+  #process: ServerProcess | undefined;
 
   private constructor(
     readonly port: number,
@@ -70,20 +68,8 @@ export class EtcdServer {
       ...(tls ? ['--cert-file', tls.cert, '--key-file', tls.key] : []),
       ...args,
     ];
-    const started = spawn('etcd', all, { stdio: ['ignore', 'ignore', 'pipe'] });
-    this.#process = started;
-    // A test that ends in the middle leaves no server behind.
-    const end = (): void => void started.kill('SIGKILL');
-    process.once('exit', end);
-    started.once('exit', () => process.off('exit', end));
-    let output = '';
-    started.stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-10_000)));
-    const failed = new Promise<never>((_, reject) => {
-      started.once('error', (cause) => reject(new Error('etcd cannot be run: is it installed?', { cause })));
-      started.once('exit', (code) => reject(new Error(`etcd ended with code ${code}:\n${output}`)));
-    });
-    failed.catch(() => undefined);
-    while (!(await this.isHealthy())) await Promise.race([failed, sleep(20)]);
+    this.#process = new ServerProcess('etcd', all);
+    await this.#process.until(() => this.isHealthy());
   }
 
   /** Whether it has a leader and answers. */
@@ -99,42 +85,24 @@ export class EtcdServer {
     });
   }
 
-  /** Freezes it: connections stay, nothing is answered. Resolves when the last of its threads has stopped. */
+  /** Freezes it: connections stay, nothing is answered. */
   async pause(): Promise<void> {
-    this.#process?.kill('SIGSTOP');
-    while (isRunning(this.pid)) await sleep(1);
+    await this.#process?.pause();
   }
 
   resume(): void {
-    this.#process?.kill('SIGCONT');
+    this.#process?.resume();
   }
 
   /** Ends it at once, as a crash of the machine would. */
   async kill(): Promise<void> {
-    const running = this.#process;
-    this.#process = undefined;
-    if (!running || running.exitCode !== null || running.signalCode !== null) return;
-    const exited = once(running, 'exit');
-    running.kill('SIGKILL');
-    await exited;
+    await this.#process?.kill();
   }
 
   async stop(): Promise<void> {
     await this.kill();
     await rm(this.folder, { recursive: true, force: true });
   }
-}
-
-/** Whether any thread of the process is not stopped. */
-function isRunning(pid: number): boolean {
-  const threads = `/proc/${pid}/task`;
-  if (!existsSync(threads)) return false;
-  return readdirSync(threads).some((thread) => {
-    const state = readFileSync(join(threads, thread, 'stat'), 'utf8')
-      .split(') ')
-      .pop();
-    return state?.[0] !== 'T';
-  });
 }
 
 /** The server that TEST_ETCD_URL names, or else one of one's own. `stop` ends only the latter. */

@@ -1,12 +1,10 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from './redis-server.js';
+import { ServerProcess } from './server-process.js';
 
 const run = promisify(execFile);
 
@@ -21,7 +19,7 @@ const AS_ROOT = process.getuid?.() === 0 ? ['--user=root'] : [];
 
 /** A mariadbd of one's own, on a free port, in a temporary folder. */
 export class MariadbServer {
-  #process: ChildProcess | undefined;
+  #process: ServerProcess | undefined;
 
   private constructor(
     readonly port: number,
@@ -52,69 +50,38 @@ export class MariadbServer {
 
   /** Starts it again, on the same port and with the same data, after {@link kill}. */
   async run(): Promise<void> {
-    const started = spawn(
-      'mariadbd',
-      [
-        '--no-defaults',
-        `--datadir=${join(this.folder, 'data')}`,
-        `--port=${this.port}`,
-        '--bind-address=127.0.0.1',
-        `--socket=${join(this.folder, 'socket')}`,
-        `--pid-file=${join(this.folder, 'pid')}`,
-        '--skip-name-resolve',
-        '--skip-log-bin',
-        '--innodb-buffer-pool-size=32M',
-        LOG_SIZE,
-        // Survives a killed server, which is all that tests do to it; a flush to the disk at each commit is not tested.
-        '--innodb-flush-log-at-trx-commit=2',
-        '--performance-schema=OFF',
-        ...AS_ROOT,
-        ...(this.options.args ?? []),
-      ],
-      { stdio: ['ignore', 'pipe', 'pipe'] },
-    );
-    this.#process = started;
-    // A test that ends in the middle leaves no server behind.
-    const end = (): void => void started.kill('SIGKILL');
-    process.once('exit', end);
-    started.once('exit', () => process.off('exit', end));
-    let output = '';
-    started.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    started.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    const failed = new Promise<never>((_, reject) => {
-      started.once('error', (cause) => reject(new Error('mariadbd cannot be run: is it installed?', { cause })));
-      started.once('exit', (code) => reject(new Error(`mariadbd ended with code ${code}:\n${output}`)));
-    });
-    failed.catch(() => undefined);
-    while (!/ready for connections/.test(output)) await Promise.race([failed, sleep(10)]);
+    this.#process = new ServerProcess('mariadbd', [
+      '--no-defaults',
+      `--datadir=${join(this.folder, 'data')}`,
+      `--port=${this.port}`,
+      '--bind-address=127.0.0.1',
+      `--socket=${join(this.folder, 'socket')}`,
+      `--pid-file=${join(this.folder, 'pid')}`,
+      '--skip-name-resolve',
+      '--skip-log-bin',
+      '--innodb-buffer-pool-size=32M',
+      LOG_SIZE,
+      // Survives a killed server, which is all that tests do to it; a flush to the disk at each commit is not tested.
+      '--innodb-flush-log-at-trx-commit=2',
+      '--performance-schema=OFF',
+      ...AS_ROOT,
+      ...(this.options.args ?? []),
+    ]);
+    await this.#process.until((output) => /ready for connections/.test(output));
   }
 
   /** Freezes it: connections stay, nothing is answered. */
   async pause(): Promise<void> {
-    this.#process?.kill('SIGSTOP');
-    // Its threads stop one by one, and any that runs on may still answer.
-    while (!this.#stopped()) await sleep(1);
-  }
-
-  #stopped(): boolean {
-    const tasks = `/proc/${this.pid}/task`;
-    if (!existsSync(tasks)) return true;
-    const states = readdirSync(tasks).map((task) => readFileSync(join(tasks, task, 'stat'), 'utf8'));
-    return states.every((stat) => /^.*\) T/.test(stat));
+    await this.#process?.pause();
   }
 
   resume(): void {
-    this.#process?.kill('SIGCONT');
+    this.#process?.resume();
   }
 
   /** Ends it at once. */
   async kill(): Promise<void> {
-    const running = this.#process;
-    this.#process = undefined;
-    if (!running || running.exitCode !== null || running.signalCode !== null) return;
-    const exited = once(running, 'exit');
-    running.kill('SIGKILL');
-    await exited;
+    await this.#process?.kill();
   }
 
   /** A new process on the same port, with the data of the old one. */

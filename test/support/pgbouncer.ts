@@ -1,11 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { serverFolder, serverUser } from './postgres-server.js';
 import { freePort, isListening } from './redis-server.js';
+import { ServerProcess } from './server-process.js';
 
 export interface PgBouncerOptions {
   /** The server behind it. */
@@ -18,7 +16,7 @@ export interface PgBouncerOptions {
 /** A pgbouncer of one's own, on a free port. */
 export class PgBouncer {
   private constructor(
-    private readonly running: ChildProcess,
+    private readonly running: ServerProcess,
     private readonly folder: string,
     readonly url: string,
   ) {}
@@ -47,27 +45,13 @@ export class PgBouncer {
         'ignore_startup_parameters = extra_float_digits',
       ].join('\n'),
     );
-    const running = spawn('pgbouncer', [config], { ...serverUser(), cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
-    const end = (): void => void running.kill('SIGKILL');
-    process.once('exit', end);
-    running.once('exit', () => process.off('exit', end));
-    let output = '';
-    running.stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-10_000)));
-    const failed = new Promise<never>((_, reject) => {
-      running.once('error', (cause) => reject(new Error('pgbouncer cannot be run: is it installed?', { cause })));
-      running.once('exit', (code) => reject(new Error(`pgbouncer ended with code ${code}:\n${output}`)));
-    });
-    failed.catch(() => undefined);
-    while (!(await isListening(port))) await Promise.race([failed, sleep(10)]);
+    const running = new ServerProcess('pgbouncer', [config], { ...serverUser(), cwd: folder });
+    await running.until(() => isListening(port));
     return new PgBouncer(running, folder, `postgres://${username}@127.0.0.1:${port}${pathname}`);
   }
 
   async stop(): Promise<void> {
-    const exited = once(this.running, 'exit');
-    if (this.running.exitCode === null && this.running.signalCode === null) {
-      this.running.kill('SIGKILL');
-      await exited;
-    }
+    await this.running.kill();
     await rm(this.folder, { recursive: true, force: true });
   }
 }

@@ -1,12 +1,11 @@
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { execFile } from 'node:child_process';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from './redis-server.js';
+import { ServerProcess } from './server-process.js';
 
 const run = promisify(execFile);
 const USER = 'postgres';
@@ -48,7 +47,7 @@ export function serverFolder(prefix: string): string {
 
 /** A PostgreSQL of one's own, on a free port, in a temporary folder. */
 export class PostgresServer {
-  #process: ChildProcess | undefined;
+  #process: ServerProcess | undefined;
 
   private constructor(
     readonly port: number,
@@ -83,50 +82,26 @@ export class PostgresServer {
       ...this.settings,
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
-    // A group of its own: all of its processes are stopped together, and killed together.
-    const started = spawn(postgresProgram('postgres'), ['-D', this.folder, '-p', String(this.port), ...options], {
-      ...serverUser(),
-      cwd: this.folder,
-      detached: true,
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    this.#process = started;
-    const end = (): void => this.#signal('SIGKILL');
-    process.once('exit', end);
-    started.once('exit', () => process.off('exit', end));
-    let output = '';
-    started.stderr.on('data', (chunk: Buffer) => (output = (output + chunk.toString()).slice(-10_000)));
-    const failed = new Promise<never>((_, reject) => {
-      started.once('error', (cause) => reject(new Error('postgres cannot be run: is it installed?', { cause })));
-      started.once('exit', (code) => reject(new Error(`postgres ended with code ${code}:\n${output}`)));
-    });
-    failed.catch(() => undefined);
-    while (!/ready to accept connections/.test(output)) await Promise.race([failed, sleep(10)]);
+    this.#process = new ServerProcess(
+      postgresProgram('postgres'),
+      ['-D', this.folder, '-p', String(this.port), ...options],
+      { ...serverUser(), cwd: this.folder, detached: true, pidsOf: withChildren },
+    );
+    await this.#process.until((output) => /ready to accept connections/.test(output));
   }
 
   /** Freezes the server and all of its sessions: connections stay, nothing is answered. */
-  pause(): void {
-    for (const pid of this.#pids()) process.kill(pid, 'SIGSTOP');
+  async pause(): Promise<void> {
+    await this.#process?.pause();
   }
 
   resume(): void {
-    for (const pid of this.#pids()) process.kill(pid, 'SIGCONT');
+    this.#process?.resume();
   }
 
   /** Ends it at once, as a crash of the machine would. */
   async kill(): Promise<void> {
-    const running = this.#process;
-    if (!running || running.exitCode !== null || running.signalCode !== null) return;
-    const exited = once(running, 'exit');
-    for (const pid of this.#pids()) {
-      try {
-        process.kill(pid, 'SIGKILL');
-      } catch {
-        // It has ended meanwhile.
-      }
-    }
-    await exited;
-    this.#process = undefined;
+    await this.#process?.kill();
   }
 
   async restart(): Promise<void> {
@@ -138,27 +113,12 @@ export class PostgresServer {
     await this.kill();
     await rm(this.folder, { recursive: true, force: true });
   }
+}
 
-  // Each session is a process group of its own, so that the group of the first reaches only that one.
-  #pids(): number[] {
-    const parent = this.#process?.pid;
-    if (parent === undefined) return [];
-    const children = readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name))
-      .filter((pid) => parentOf(pid) === parent)
-      .map(Number);
-    return [parent, ...children];
-  }
-
-  #signal(signal: NodeJS.Signals): void {
-    for (const pid of this.#pids()) {
-      try {
-        process.kill(pid, signal);
-      } catch {
-        // It has ended meanwhile.
-      }
-    }
-  }
+// Each session is a process group of its own, so that the group of the first reaches only that one.
+function withChildren(parent: number): number[] {
+  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  return [parent, ...pids.filter((pid) => parentOf(pid) === parent).map(Number)];
 }
 
 function parentOf(pid: string): number | undefined {

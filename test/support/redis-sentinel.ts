@@ -77,7 +77,7 @@ export class RedisSentinel {
   /** Freezes the master until the returned function is called. */
   async pauseMaster(): Promise<() => void> {
     const { server } = await this.master();
-    server.pause();
+    await server.pause();
     return () => server.resume();
   }
 

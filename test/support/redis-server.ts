@@ -1,10 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { ServerProcess } from './server-process.js';
 
 export interface RedisServerOptions {
   /** Further arguments, such as `['--requirepass', 'secret']`. */
@@ -17,7 +17,7 @@ export interface RedisServerOptions {
 
 /** A redis-server of one's own, on a free port, in a temporary folder. */
 export class RedisServer {
-  #process: ChildProcess | undefined;
+  #process: ServerProcess | undefined;
 
   private constructor(
     readonly port: number,
@@ -45,21 +45,8 @@ export class RedisServer {
     const { args = [], persist = false } = this.options;
     const data = persist ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--save', '', '--appendonly', 'no'];
     const all = [...this.#listening(), '--bind', '127.0.0.1', '--dir', this.folder, ...data, ...args];
-    const started = spawn('redis-server', all, { stdio: ['ignore', 'pipe', 'pipe'] });
-    this.#process = started;
-    // A test that ends in the middle leaves no server behind.
-    const end = (): void => void started.kill('SIGKILL');
-    process.once('exit', end);
-    started.once('exit', () => process.off('exit', end));
-    let output = '';
-    started.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    started.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    const failed = new Promise<never>((_, reject) => {
-      started.once('error', (cause) => reject(new Error('redis-server cannot be run: is it installed?', { cause })));
-      started.once('exit', (code) => reject(new Error(`redis-server ended with code ${code}:\n${output}`)));
-    });
-    failed.catch(() => undefined);
-    while (!/Ready to accept connections/.test(output)) await Promise.race([failed, sleep(10)]);
+    this.#process = new ServerProcess('redis-server', all);
+    await this.#process.until((output) => /Ready to accept connections/.test(output));
   }
 
   #listening(): string[] {
@@ -70,22 +57,17 @@ export class RedisServer {
   }
 
   /** Freezes it: connections stay, nothing is answered. */
-  pause(): void {
-    this.#process?.kill('SIGSTOP');
+  async pause(): Promise<void> {
+    await this.#process?.pause();
   }
 
   resume(): void {
-    this.#process?.kill('SIGCONT');
+    this.#process?.resume();
   }
 
   /** Ends it at once. */
   async kill(): Promise<void> {
-    const running = this.#process;
-    this.#process = undefined;
-    if (!running || running.exitCode !== null || running.signalCode !== null) return;
-    const exited = once(running, 'exit');
-    running.kill('SIGKILL');
-    await exited;
+    await this.#process?.kill();
   }
 
   /** A new process on the same port. Without `persist` its data are gone. */
@@ -100,14 +82,20 @@ export class RedisServer {
   }
 }
 
+/** One that nobody listens on, below those that systems give to clients, any of which might have it before the server does. */
 export async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
+  for (;;) {
+    const port = randomInt(20_000, 32_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const free = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!free) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }
 
 /** Whether somebody listens on `port`. */

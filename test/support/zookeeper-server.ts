@@ -1,12 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from './redis-server.js';
+import { ServerProcess } from './server-process.js';
 
 export interface ZookeeperServerOptions {
   /** Further lines of the configuration. */
@@ -21,11 +19,10 @@ export interface ZookeeperServerOptions {
 export const TICK_TIME = 500;
 
 const JAR = '/usr/share/java/zookeeper.jar';
-const START_LIMIT = 30_000;
 
 /** A ZooKeeper server of one's own, on a free port, in a temporary folder. */
 export class ZookeeperServer {
-  #process: ChildProcess | undefined;
+  #process: ServerProcess | undefined;
 
   private constructor(
     readonly port: number,
@@ -56,35 +53,20 @@ export class ZookeeperServer {
 
   /** Starts it again, on the same port and with its data, after {@link kill}. */
   async run(): Promise<void> {
-    const output = this.launch();
-    const end = performance.now() + START_LIMIT;
-    while (!/^Mode: (standalone|leader|follower)/m.test(await this.ask('srvr').catch(() => ''))) {
-      if (this.#process?.exitCode !== null || performance.now() > end) {
-        await this.kill();
-        throw new Error(`zookeeper did not start: is it installed?\n${output()}`);
-      }
-      await sleep(20);
-    }
+    this.launch();
+    await this.#process?.until(async () =>
+      /^Mode: (standalone|leader|follower)/m.test(await this.ask('srvr').catch(() => '')),
+    );
   }
 
   /** Starts the process without waiting for it: alone, a member of an ensemble does not become ready. */
-  launch(): () => string {
+  launch(): void {
     const { properties = [] } = this.options;
     // Little memory, and quick to start. What is written need not be on the disk: the machine outlives the test.
     const machine = ['-Xmx128m', '-Xshare:auto', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-XX:-UsePerfData'];
     const quick = ['-Dzookeeper.forceSync=no', '-Dznode.container.checkIntervalMs=60000'];
     const args = [...machine, ...quick, ...properties, '-cp', JAR, this.#main, join(this.folder, 'zoo.cfg')];
-    const started = spawn('java', args, { stdio: ['ignore', 'pipe', 'pipe'] });
-    this.#process = started;
-    // A test that ends in the middle leaves no server behind.
-    const end = (): void => void started.kill('SIGKILL');
-    process.once('exit', end);
-    started.once('exit', () => process.off('exit', end));
-    started.once('error', () => undefined);
-    let output = '';
-    started.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    started.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));
-    return () => output;
+    this.#process = new ServerProcess('java', args);
   }
 
   /** What it answers to one of its four-letter words. */
@@ -100,29 +82,16 @@ export class ZookeeperServer {
 
   /** Freezes it: connections stay, nothing is answered. */
   async pause(): Promise<void> {
-    this.#process?.kill('SIGSTOP');
-    // The threads of a Java machine stop one by one, and any that runs on may still answer.
-    while (this.#runs()) await sleep(1);
-  }
-
-  #runs(): boolean {
-    const tasks = `/proc/${this.pid}/task`;
-    if (!existsSync(tasks)) return false;
-    return readdirSync(tasks).some((task) => !/^.*\) T/.test(readFileSync(join(tasks, task, 'stat'), 'utf8')));
+    await this.#process?.pause();
   }
 
   resume(): void {
-    this.#process?.kill('SIGCONT');
+    this.#process?.resume();
   }
 
   /** Ends it at once. */
   async kill(): Promise<void> {
-    const running = this.#process;
-    this.#process = undefined;
-    if (!running || running.exitCode !== null || running.signalCode !== null) return;
-    const exited = once(running, 'exit');
-    running.kill('SIGKILL');
-    await exited;
+    await this.#process?.kill();
   }
 
   /** A new process on the same port, without its data. */

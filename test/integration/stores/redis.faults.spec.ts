@@ -111,7 +111,7 @@ describe.each(clientFamilies.map((family) => [family.name, family] as const))('w
     const server = await startServer();
     const { user, store } = await openWith(family, server.port);
     const hold = await take(store, 'a');
-    server.pause();
+    await server.pause();
     cleanUps.push(() => server.resume());
     const owner = newOwner();
     const results = await Promise.all([

@@ -95,7 +95,7 @@ describe('a master with a replica', () => {
       const key = `unconfirmed ${family.name}`;
       const held = await take(store, `held ${family.name}`, { ttl: 60_000 });
       const until = held.validUntil;
-      replica.pause();
+      await replica.pause();
       try {
         const refused = expect(take(store, key)).rejects.toMatchObject({
           code: 'LOCK_UNAVAILABLE',

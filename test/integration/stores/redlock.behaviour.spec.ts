@@ -138,7 +138,7 @@ describe('votes without an answer', () => {
     const backend = await bench.backend(3);
     const store = await bench.open({ urls: backend.urls });
     const third = backend.nodes[2]!;
-    third.server.pause();
+    await third.server.pause();
     const hold = await take(store, 'late', { ttl: 60_000 });
     expect(await hold.release()).toBe(true);
     third.server.resume();
@@ -190,7 +190,7 @@ describe('votes without an answer', () => {
     await (await take(store, 'first')).release();
     await sleep(50);
     const before = await calls();
-    third.server.pause();
+    await third.server.pause();
     for (let index = 0; index < 200; index += 1) await (await take(store, `key-${index}`)).release();
     await sleep(NODE_TIMEOUT);
     for (let index = 0; index < 200; index += 1) await (await take(store, `late-${index}`)).release();
@@ -457,7 +457,7 @@ describe.each(clientFamilies.map((family) => [family.name, family] as const))('c
     const before = listeners();
     const store = await bench.open({ clients: users.map(({ client }) => client), pollInterval: '30s' });
     const hold = await take(store, 'k');
-    backend.nodes[2]!.server.pause();
+    await backend.nodes[2]!.server.pause();
     await hold.release();
     const next = await take(store, 'k');
     const waiting = take(store, 'k', { wait: true });

@@ -185,8 +185,8 @@ describe.each(['the package', 'our quorum'] as const)('%s', (name) => {
   law('leaves a lock alone that is still certain when a renewal gets too few answers', async () => {
     const { value, renew } = await hold(10_000);
     const [, second, third] = backend.nodes;
-    second!.server.pause();
-    third!.server.pause();
+    await second!.server.pause();
+    await third!.server.pause();
     await renew();
     second!.server.resume();
     third!.server.resume();
@@ -207,15 +207,15 @@ describe.each(['the package', 'our quorum'] as const)('%s', (name) => {
     const acquire = await acquirer();
     await hold(10_000);
     const contended = await failure(acquire());
-    backend.nodes[1]!.server.pause();
-    backend.nodes[2]!.server.pause();
+    await backend.nodes[1]!.server.pause();
+    await backend.nodes[2]!.server.pause();
     const outage = await failure(acquire());
     expect(outage.name).not.toBe(contended.name);
   });
 
   law('refuses a lock whose lease is over when the answers come, whatever the wall clock does meanwhile', async () => {
     const acquire = await acquirer();
-    for (const { server } of backend.nodes) server.pause();
+    for (const { server } of backend.nodes) await server.pause();
     const ttl = 100;
     const acquiring = acquire(newOwner(), ttl).catch((error: unknown) => error);
     await new Promise((resolve) => setTimeout(resolve, ttl + 20));
