@@ -18,9 +18,18 @@ results.push({ code, passed: 0, failed: code === 0 ? 0 : 1, skipped: 0 });
 headline('unit, e2e');
 results.push(await jest(['unit', 'e2e'], ['--maxWorkers=2', ...args]));
 
-// These start processes of their own and measure time: side by side they would disturb each other. Client libraries whose servers
-// are killed while they connect may leave sockets behind, which must not keep the run from ending.
+// Client libraries whose servers are killed while they connect may leave sockets behind, which must not keep a run from ending.
+const conformance = '/integration/stores/[a-z-]+\\.spec\\.ts$';
+const others = '/integration/stores/[^/]+\\.[^/]+\\.spec\\.ts$';
+
+// They wait for most of the time, and for nothing that is soon over.
+headline('integration: the contract on every store');
+const sideBySide = ['--maxWorkers=2', '--forceExit', `--testPathIgnorePatterns=${others}`];
+results.push(await jest(['integration/stores'], [...sideBySide, ...args]));
+
+// These start processes of their own and measure time: side by side they would disturb each other.
 headline('integration, faults');
-results.push(await jest(['integration', 'faults'], ['--runInBand', '--forceExit', ...args]));
+const oneByOne = ['--runInBand', '--forceExit', `--testPathIgnorePatterns=${conformance}`];
+results.push(await jest(['integration', 'faults'], [...oneByOne, ...args]));
 
 conclude(results);
