@@ -168,15 +168,31 @@ describe('replicas that must confirm', () => {
 
   it('are asked once for all that was written while they were being asked', async () => {
     const driver = new FakeDriver();
-    driver.answer = (call) => later(call === 'WAIT' ? 30 : 0, () => (call === 'WAIT' ? 2 : 'id=7 addr=a:1 laddr=b:2'));
-    const connection = connectionOf(driver);
+    const confirm: (() => void)[] = [];
+    driver.answer = async (call) => {
+      if (call !== 'WAIT') return 'id=7 addr=a:1 laddr=b:2';
+      await new Promise<void>((resolve) => confirm.push(resolve));
+      return 2;
+    };
+    const connection = new RedisConnection(driver, { commandTimeout: 60_000, waitReplicas });
     const run = () => connection.run(renewScript, ['key'], [], { confirms });
+    const settle = () => later(1, () => undefined);
     const first = run();
-    await later(10, () => undefined);
-    await Promise.all([first, ...Array.from({ length: 20 }, run)]);
-    expect(driver.sent.filter((call) => call === 'WAIT')).toHaveLength(2);
-    await run();
-    expect(driver.sent.filter((call) => call === 'WAIT')).toHaveLength(3);
+    await settle();
+    const others = Array.from({ length: 20 }, run);
+    await settle();
+    expect(confirm).toHaveLength(1);
+    confirm[0]?.();
+    await first;
+    await settle();
+    expect(confirm).toHaveLength(2);
+    confirm[1]?.();
+    await Promise.all(others);
+    const last = run();
+    await settle();
+    expect(confirm).toHaveLength(3);
+    confirm[2]?.();
+    await last;
   });
 
   it('say nothing on a new connection, which has written nothing', async () => {
