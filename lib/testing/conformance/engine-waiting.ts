@@ -48,7 +48,7 @@ export function engineWaiting(suite: ConformanceSuite): void {
       const key = bench.key();
       await a.acquire(key);
       for (let round = 0; round < 5; round += 1) {
-        await bench.soonDone(contended(b.acquire(key, { wait: bench.ms(300) })), 'the wait to run out');
+        await bench.soonDone(contended(b.acquire(key, { wait: bench.ms(600) })), 'the wait to run out');
         await bench.soonDone(contended(b.acquire(key, { wait: 0 })), 'the one try after it');
         const impatient = b.acquire(key, { signal: AbortSignal.timeout(bench.ms(300)) });
         await assert.rejects(impatient, { name: 'TimeoutError' });
@@ -71,7 +71,7 @@ export function engineWaiting(suite: ConformanceSuite): void {
       const [a, b, c] = await bench.processes(3);
       const key = bench.key();
       const hold = await a.acquire(key);
-      await contended(b.acquire(key, { wait: bench.ms(100) }));
+      await contended(b.acquire(key, { wait: bench.ms(500) }));
       await bench.eventually(async () => ((await a.store.inspect(key))?.waiters ?? 0) === 0, 'the queue to be empty');
       assert.equal(await hold.release(), true);
       await bench.soonDone(c.acquire(key, { wait: bench.ms(1_000) }), 'the key');

@@ -351,7 +351,7 @@ describe.each(SESSION_MODES)('%s labels', (mode) => {
     const key = newKey();
     const hold = await a.acquire(key);
     await expect(b.acquire(key, { wait: 0 })).rejects.toMatchObject({ holder: a.engine.label });
-    await expect(b.acquire(key, { wait: 100 })).rejects.toMatchObject({ holder: a.engine.label });
+    await expect(b.acquire(key, { wait: 500 })).rejects.toMatchObject({ holder: a.engine.label });
     await hold.release();
     await a.close();
     const names = await shared.query('SHOW application_name');

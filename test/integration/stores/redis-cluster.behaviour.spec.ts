@@ -121,7 +121,7 @@ describe.each(families)('a cluster, by %s', (family) => {
     });
     const last = await holder.acquire(keys[2]!);
     await assert.rejects(
-      other.run(keys, () => assert.fail('the body ran'), { wait: 200 }),
+      other.run(keys, () => assert.fail('the body ran'), { wait: 1_000 }),
       { code: 'LOCK_CONTENDED' },
     );
     for (const key of keys.slice(0, 2)) expect(await holder.store.inspect(key)).toBeUndefined();
