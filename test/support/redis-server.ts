@@ -1,7 +1,6 @@
-import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ServerProcess } from './server-process.js';
@@ -82,20 +81,14 @@ export class RedisServer {
   }
 }
 
-/** One that nobody listens on, below those that systems give to clients, any of which might have it before the server does. */
 export async function freePort(): Promise<number> {
-  for (;;) {
-    const port = randomInt(20_000, 32_000);
-    const server = createServer().listen(port, '127.0.0.1');
-    const free = await once(server, 'listening').then(
-      () => true,
-      () => false,
-    );
-    if (!free) continue;
-    server.close();
-    await once(server, 'close');
-    return port;
-  }
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 /** Whether somebody listens on `port`. */
