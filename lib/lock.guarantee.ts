@@ -13,8 +13,16 @@ export function requireGuarantee(
   if (reasons.length === 0) return;
   throw new LockOptionsError(
     `${place}: guarantee is 'correctness', which the store "${name}" (${store.name}) cannot give alone: ${reasons.join('; ')}. ` +
-      "Use a store that can, such as etcdStore() or zookeeperStore(); or let the resource check the lock's fencing token " +
-      "(nestjs-distributed-lock/fencing), and say guarantee: 'efficiency' here.",
+      `Use a store that can, such as etcdStore() or zookeeperStore()${fencing(store.guarantees)}.`,
+  );
+}
+
+/** The other choice, where it is one. */
+function fencing({ fencing }: StoreGuarantees): string {
+  if (fencing === 'none') return '';
+  return (
+    "; or let the resource check the lock's fencing token (nestjs-distributed-lock/fencing), and say " +
+    "guarantee: 'efficiency' here"
   );
 }
 

@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../errors/index.js';
 import type { LockStore } from '../contract/index.js';
+import { awaited } from './awaited.js';
 
 /** One store under its name in the module, opened once, and again after an opening that failed. */
 export class Backend {
@@ -27,7 +28,7 @@ export class Backend {
   }
 
   open(): Promise<void> {
-    this.#opening ??= this.store.open().then(
+    this.#opening ??= awaited(this.store.open()).then(
       () => {
         this.#open = true;
         for (const warning of this.store.warnings ?? []) this.onWarning?.(warning);

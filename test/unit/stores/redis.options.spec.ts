@@ -52,6 +52,8 @@ describe('the options of redisStore', () => {
     [{ url: 7 }, /url is 7/],
     [{ url: 'localhost:6379' }, /must begin with 'redis:'/],
     [{ url: 'http://localhost' }, /begins with 'http:'/],
+    [{ url: 'redis://localhost/abc' }, /url must name the database by its number/],
+    [{ url: 'redis://localhost/0/1' }, /url must name the database by its number/],
     [{ url, options: 'x' }, /options is 'x'/],
     [{ client: {} }, /client is an object \(Object\), but must be a `Redis` of ioredis/],
     [{ client: 'x' }, /client is 'x'/],
