@@ -107,7 +107,8 @@ export class LockService {
 
   /**
    * The innermost lock that the present call chain runs under, of `key` if one is given. Only bodies of {@link withLock}
-   * and of decorated methods count; a lock from {@link acquire} belongs to no chain.
+   * and of decorated methods count; a lock from {@link acquire} belongs to no chain. A lock that is lost stays its body's
+   * current one: `current()?.throwIfLost()` throws.
    */
   current(key?: string): Lock | undefined {
     return this.engine.chain.current(key);

@@ -40,15 +40,26 @@ function underScope(
   withLock: (body: () => Promise<unknown>) => Promise<unknown>,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
+    const waited = scope.wait();
     const held = withLock(async () => {
+      waited();
       const result = await call();
+      // Only now: an interceptor within the scope may have answered in the place of a body that fails or goes on.
+      scope.keep(released);
       resolve(result instanceof Observable ? inThisContext(result) : result);
       await scope.finished;
       return result;
     });
+    const released = held.then(
+      () => undefined,
+      (error: unknown) => {
+        waited();
+        throw error;
+      },
+    );
     // Where the body has answered already, what comes now is the scope's business alone.
+    released.catch(() => undefined);
     held.then(resolve, reject);
-    scope.keep(held.then(() => undefined));
   });
 }
 

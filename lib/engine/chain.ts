@@ -20,16 +20,22 @@ export class Chain {
   // Work that starts itself again from within a body would otherwise drag all its past locks along.
   #innermost(): Link | undefined {
     let link = this.#storage.getStore();
-    while (link !== undefined && !link.lock.held) link = link.outer;
+    while (link !== undefined && isPast(link)) link = link.outer;
     return link;
   }
 
-  /** The innermost lock that is still held, of `key` if one is given. */
+  /** The innermost lock that has not been given back, of `key` if one is given. It may be lost: its body learns of that by it. */
   current(key?: string): Lock | undefined {
     for (let link = this.#storage.getStore(); link !== undefined; link = link.outer) {
-      if ((key === undefined || link.lock.keys.includes(key)) && link.lock.held) return link.lock;
+      if ((key === undefined || link.lock.keys.includes(key)) && !isPast(link)) return link.lock;
     }
     return undefined;
+  }
+
+  /** Whether the chain holds anything. */
+  get holds(): boolean {
+    for (let link = this.#storage.getStore(); link !== undefined; link = link.outer) if (link.lock.held) return true;
+    return false;
   }
 
   /** How many locks the present call chain remembers. */
@@ -47,4 +53,9 @@ export class Chain {
     }
     return undefined;
   }
+}
+
+// One that is switched off has no holds.
+function isPast({ lock, holds }: Link): boolean {
+  return holds.length === 0 ? !lock.held : holds.every((hold) => hold.givenBack);
 }

@@ -176,6 +176,11 @@ export class Hold extends ShownLock implements Lock, Due {
     this.#tellLost(error, true);
   }
 
+  /** Whether its holder is done with it, whatever had become of it. */
+  get givenBack(): boolean {
+    return this.#released !== undefined;
+  }
+
   get watched(): boolean {
     return this.#state === 'held';
   }

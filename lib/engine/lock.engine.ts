@@ -101,7 +101,7 @@ export class LockEngine implements EngineContext, LockTelemetrySource {
     const own = this.chain.holdOf(backend, request.key);
     if (own !== undefined) return Promise.reject(new LockReentrancyError(request.key));
     // What runs under a lock may finish its work with the further locks that it needs.
-    const nested = this.chain.current() !== undefined;
+    const nested = this.chain.holds;
     if (this.#draining && !nested) return Promise.reject(new LockShutdownError(request.key));
     return this.#lane(backend, request.key).acquire(request, nested);
   }

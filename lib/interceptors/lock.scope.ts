@@ -10,6 +10,7 @@ export class LockScope {
   readonly #holding: Promise<void>[] = [];
   readonly #finished: Promise<void>;
   #finish!: () => void;
+  #waits = 0;
   #controller: AbortController | undefined;
   #forgetClient: (() => void) | undefined;
 
@@ -41,6 +42,16 @@ export class LockScope {
     return this.#finished;
   }
 
+  /** One of the handler's locks is waited for, until the returned function is called. */
+  wait(): () => void {
+    let over = false;
+    this.#waits += 1;
+    return () => {
+      if (!over) this.#waits -= 1;
+      over = true;
+    };
+  }
+
   /** Makes {@link end} wait for a release; what it rejects with becomes the handler's error. */
   keep(released: Promise<void>): void {
     // Looked at in end(): until then a rejection is not a stray one.
@@ -51,6 +62,8 @@ export class LockScope {
   /** Gives the handler's locks back. */
   async end(): Promise<void> {
     this.#finish();
+    // Whoever stands between has answered already, as a time-out does.
+    if (this.#waits > 0) this.#controller?.abort(new HttpException('it was answered before the lock was there', 499));
     this.#forgetClient?.();
     this.#forgetClient = undefined;
     await Promise.all(this.#holding);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Injectable, Module } from '@nestjs/common';
 import { Test } from '@nestjs/testing';
+import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import { LockModule, LockOptionsError, LockService, type LockModuleOptions, type LockStore } from '../../lib/index.js';
@@ -209,6 +210,29 @@ describe('LockModule', () => {
       ['acquired', 'k', false],
       ['contended', 'k', 'string'],
     ]);
+    await app.close();
+  });
+
+  it('shows a body its own lock, also when it is lost, and never that of another key in its place', async () => {
+    const clock = manualClock();
+    const app = await compile(LockModule.forRoot({ store: memoryStore({ clock }), clock, ttl: '10s' }));
+    const locks = app.get(LockService);
+    let later: (() => unknown) | undefined;
+    await locks.withLock('outer', () =>
+      locks.withLock('inner', { renew: false }, async (lock) => {
+        later = AsyncResource.bind(() => locks.current());
+        await clock.advance(10_000);
+        expect(lock.held).toBe(false);
+        expect([locks.current()?.key, locks.current('inner')?.held, locks.current('outer')?.held]).toEqual([
+          'inner',
+          false,
+          true,
+        ]);
+        expect(() => locks.current()?.throwIfLost()).toThrow(/is not held any more/);
+        await locks.withLock('innermost', () => expect(locks.current('inner')?.held).toBe(false));
+      }),
+    );
+    expect([locks.current(), later?.()]).toEqual([undefined, undefined]);
     await app.close();
   });
 
