@@ -25,7 +25,7 @@ export class Lane implements Contenders, HoldKeeper {
     private readonly key: string,
     private readonly onIdle: () => void,
   ) {
-    this.#standing = new Standing(context, backend, key);
+    this.#standing = new Standing(context, backend, key, () => this.#current !== undefined);
   }
 
   get waiters(): number {
@@ -146,7 +146,6 @@ export class Lane implements Contenders, HoldKeeper {
 
   #give(waiter: Waiter, grant: Grant): void {
     this.#current = new Hold(this.context, this.backend, this, waiter.request, grant);
-    this.#standing.heldHere = true;
     this.context.events.emit('acquired', {
       key: this.key,
       store: this.backend.name,

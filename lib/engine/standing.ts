@@ -7,8 +7,6 @@ import type { Waiter } from './waiter.js';
 
 /** What is known of who has a key, and what callers who give up are told for it. */
 export class Standing {
-  /** Whether a caller of this process has the key. */
-  heldHere = false;
   #heard: QueueStatus | undefined;
   /** Until when somebody was known to have the key. */
   #takenUntil = -Infinity;
@@ -17,6 +15,8 @@ export class Standing {
     private readonly context: EngineContext,
     private readonly backend: Backend,
     private readonly key: string,
+    /** Whether a caller of this process has the key. */
+    private readonly heldHere: () => boolean,
   ) {}
 
   /** Whether the store has said that somebody has the key. */
@@ -35,7 +35,6 @@ export class Standing {
   }
 
   freed(): void {
-    this.heldHere = false;
     this.#takenUntil = this.context.clock.now();
   }
 
@@ -44,7 +43,7 @@ export class Standing {
     const { waited, since } = waiter;
     // A store that is just being asked has not failed yet: what most of the wait was spent on decides.
     const mostlyTaken = this.#heard === undefined && this.#takenUntil - since >= waited / 2;
-    return this.heldHere || this.heardContended || mostlyTaken ? this.contended(waiter) : this.#unavailable(waiter);
+    return this.heldHere() || this.heardContended || mostlyTaken ? this.contended(waiter) : this.#unavailable(waiter);
   }
 
   contended(waiter: Waiter, maxWaiters?: number): LockContendedError {
@@ -65,7 +64,7 @@ export class Standing {
   }
 
   #holder(): string | undefined {
-    if (this.heldHere) return this.context.label;
+    if (this.heldHere()) return this.context.label;
     return this.#heard?.kind === 'contended' ? this.#heard.holder?.label : undefined;
   }
 }
