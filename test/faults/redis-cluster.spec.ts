@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inspect } from 'node:util';
 import { afterAll, afterEach, describe, test } from '@jest/globals';
 import { FaultRun } from '../support/fault-run.js';
 import type { ClusterFamily } from '../support/redis-cluster-clients.js';
@@ -84,7 +85,10 @@ describe('redis, a cluster and several processes', () => {
       // Whoever is alive has the lock again.
       await Promise.all(run.workers.map((worker) => worker.reset()));
       const report = () => Promise.all(run.workers.map((worker) => worker.report()));
-      await until(async () => (await report()).every(({ holds }) => holds > 0), 8_000);
+      const replay = `FAULT_SEED=${seed}: ${caused.join(', ')}`;
+      await until(async () => (await report()).every(({ holds }) => holds > 0), 20_000).catch(async () => {
+        throw new Error(`a worker gets no lock any more, ${replay}: ${inspect(await report(), { depth: 4 })}`);
+      });
       const reports = await run.stop();
       const { holds, overlaps, fenceViolations } = run.check();
       const sum = (field: 'lost' | 'contended' | 'unavailable') =>
@@ -94,7 +98,6 @@ describe('redis, a cluster and several processes', () => {
           `overlaps, ${fenceViolations.length} tokens out of order; at the end ${sum('lost')} lost, ` +
           `${sum('contended')} contended, ${sum('unavailable')} unavailable`,
       );
-      const replay = `FAULT_SEED=${seed}: ${caused.join(', ')}`;
       assert.deepEqual(overlaps, [], replay);
       assert.deepEqual(fenceViolations, [], replay);
       assert.deepEqual(run.failures(), [], replay);

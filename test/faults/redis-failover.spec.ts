@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import Database from 'better-sqlite3';
 import type { Hold } from '../../lib/engine/hold.js';
 import { LockErrorCode } from '../../lib/errors/index.js';
@@ -9,14 +9,11 @@ import { SentinelBench } from '../support/redis-sentinel-bench.js';
 import { RedisSentinel } from '../support/redis-sentinel.js';
 import { RedisServer } from '../support/redis-server.js';
 
-// An election of the sentinels' own may come in between.
-jest.retryTimes(1, { logErrorsBeforeRetry: true });
-
 // Longer than any failover here takes: whoever holds still believes so after it.
 const TTL = 60_000;
 const WAIT = 20_000;
 
-const set = await RedisSentinel.start({ downAfter: 500 });
+const set = await RedisSentinel.start();
 const resource = await RedisServer.start();
 const bench = new SentinelBench(set);
 let keys = 0;

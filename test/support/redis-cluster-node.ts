@@ -4,12 +4,6 @@ import { parseView, type ClusterLine } from './redis-cluster-view.js';
 import { freePort, RedisServer } from './redis-server.js';
 import { TcpProxy } from './tcp-proxy.js';
 
-export interface NodeSettings {
-  /** ms after which the others take it for dead. */
-  readonly nodeTimeout: number;
-  readonly args?: readonly string[];
-}
-
 const COMMAND_TIMEOUT = 5_000;
 
 /** A redis-server of a cluster, which clients and replicas reach by way of a proxy only. */
@@ -34,7 +28,8 @@ export class RedisClusterNode {
     this.#control.on('error', () => undefined);
   }
 
-  static async start({ nodeTimeout, args = [] }: NodeSettings): Promise<RedisClusterNode> {
+  /** @param nodeTimeout ms after which it takes others for dead */
+  static async start(nodeTimeout: number): Promise<RedisClusterNode> {
     const busPort = await freePort();
     const settings = {
       'cluster-enabled': 'yes',
@@ -47,9 +42,8 @@ export class RedisClusterNode {
       // A replica of 1,000 keys need not wait for others that might come.
       'repl-diskless-sync-delay': 0,
     };
-    const all = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
     // Read again at each start: the proxy's port is known only once the server has its own.
-    const live = [...all, ...args];
+    const live = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, String(value)]);
     const server = await RedisServer.start({ args: live });
     const proxy = await TcpProxy.start(server.port);
     live.push('--cluster-announce-port', String(proxy.port));

@@ -4,14 +4,14 @@ import { RedisSentinelProcess } from './redis-sentinel-process.js';
 
 export type { RedisSentinelNode };
 
-export interface RedisSentinelOptions {
-  /** ms of silence after which the sentinels give a node up. Without failovers: longer than any test freezes one. @default 60_000 */
-  readonly downAfter?: number;
-}
-
 const NODES = 3;
 const SENTINELS = 3;
 const QUORUM = 2;
+
+/** ms of silence after which sentinels give a node up: longer than any test freezes one, or a machine stands still. */
+const CALM = 60_000;
+/** While a failover is to come. */
+const ALERT = 500;
 
 /** A master, two replicas and three sentinels. */
 export class RedisSentinel {
@@ -22,7 +22,7 @@ export class RedisSentinel {
     private readonly watchers: readonly RedisSentinelProcess[],
   ) {}
 
-  static async start({ downAfter = 60_000 }: RedisSentinelOptions = {}): Promise<RedisSentinel> {
+  static async start(): Promise<RedisSentinel> {
     const nodes = await Promise.all(Array.from({ length: NODES }, startNode));
     const [master, ...replicas] = nodes as [RedisSentinelNode, ...RedisSentinelNode[]];
     await Promise.all(replicas.map((replica) => follow(replica, master)));
@@ -33,8 +33,7 @@ export class RedisSentinel {
       await inStep(NODES - 1, async () => master);
       const configuration = [
         `sentinel monitor ${set.name} 127.0.0.1 ${master.proxy.port} ${QUORUM}`,
-        // Until they know one another.
-        `sentinel down-after-milliseconds ${set.name} 60000`,
+        `sentinel down-after-milliseconds ${set.name} ${CALM}`,
         // A vote that nobody has won is held again after twice this.
         `sentinel failover-timeout ${set.name} 3000`,
         `sentinel parallel-syncs ${set.name} ${NODES - 1}`,
@@ -42,8 +41,6 @@ export class RedisSentinel {
       for (let each = 0; each < SENTINELS; each += 1) watchers.push(await RedisSentinelProcess.start(configuration));
       await Promise.all(watchers.map(hurry));
       await set.#complete(NODES - 1);
-      const option = ['down-after-milliseconds', String(downAfter)];
-      for (const { port } of watchers) await ask(port, 'SENTINEL', 'SET', set.name, ...option);
     } catch (error) {
       await set.stop();
       throw error;
@@ -65,20 +62,19 @@ export class RedisSentinel {
     return node!;
   }
 
+  /** Has the sentinels replace a master that is silent or has become a replica, until one is promoted or the set is healed. */
+  async alert(): Promise<void> {
+    await this.#giveUpAfter(ALERT);
+  }
+
   /** Ends the master at once. What its replicas have not been sent by then is lost. */
   async killMaster(): Promise<RedisSentinelNode> {
     const master = await this.master();
+    await this.alert();
     await master.server.kill();
     // What is held back goes with it.
     await eventually('its replicas to be gone', async () => master.gate.replicas === 0);
     return master;
-  }
-
-  /** Freezes the master until the returned function is called. */
-  async pauseMaster(): Promise<() => void> {
-    const { server } = await this.master();
-    await server.pause();
-    return () => server.resume();
   }
 
   /** Has a replica promoted while the master is well. The old master goes on as a master until its sentinels see to it. */
@@ -106,6 +102,7 @@ export class RedisSentinel {
       return (await replication(node)).role === 'master';
     };
     await eventually('a replica to be promoted', replaced, () => this.#logs());
+    await this.#giveUpAfter(CALM);
     return node!;
   }
 
@@ -129,6 +126,7 @@ export class RedisSentinel {
 
   /** Brings back whatever was killed, frozen or held back. */
   async heal(): Promise<void> {
+    await this.#giveUpAfter(CALM);
     this.lag(0);
     for (const { server, proxy } of this.nodes) {
       server.resume();
@@ -163,6 +161,11 @@ export class RedisSentinel {
     };
     const all = async (): Promise<boolean> => (await Promise.all(this.watchers.map(seen))).every(Boolean);
     await eventually('the sentinels to know the whole set', all, () => this.#logs());
+  }
+
+  async #giveUpAfter(ms: number): Promise<void> {
+    const setting = ['down-after-milliseconds', String(ms)];
+    await Promise.all(this.watchers.map(({ port }) => ask(port, 'SENTINEL', 'SET', this.name, ...setting)));
   }
 
   #logs(): string {

@@ -131,8 +131,9 @@ describe('what stands in etcd', () => {
         keys.map(async (each, index) => {
           const hold = await take(a, each);
           if (index % 10 > 0) return hold.release();
-          const waiting = b.acquire(request(each, { wait: true }));
-          await sleep(10);
+          const asked = request(each, { wait: true });
+          const waiting = b.acquire(asked);
+          await until(() => asked.statuses.length > 0, 20_000);
           await hold.release();
           return (await granted(waiting)).release();
         }),

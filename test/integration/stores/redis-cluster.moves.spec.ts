@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
 import type { LockStore, StoreHold } from '../../../lib/contract/index.js';
 import { RedisClusterBench } from '../../support/redis-cluster-bench.js';
 import type { ClusterFamily } from '../../support/redis-cluster-clients.js';
@@ -7,10 +7,7 @@ import type { RedisClusterNode } from '../../support/redis-cluster-node.js';
 import { RedisCluster } from '../../support/redis-cluster.js';
 import { newOwner, take, until } from '../../support/redis-requests.js';
 
-// What a cluster does by itself meanwhile, such as an election of its own, is not always what a test has made it do.
-jest.retryTimes(1, { logErrorsBeforeRetry: true });
-
-const cluster = await RedisCluster.start({ nodeTimeout: 1_000 });
+const cluster = await RedisCluster.start();
 afterAll(() => cluster.stop());
 
 const families: ClusterFamily[] = ['ioredis6', 'redis6'];

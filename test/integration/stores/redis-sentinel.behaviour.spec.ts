@@ -1,17 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { until } from '../../support/redis-requests.js';
 import { ask } from '../../support/redis-sentinel-ask.js';
 import { COMMAND_TIMEOUT, SentinelBench } from '../../support/redis-sentinel-bench.js';
 import { RedisSentinel, type RedisSentinelNode } from '../../support/redis-sentinel.js';
 
-// An election of the sentinels' own may come in between.
-jest.retryTimes(2, { logErrorsBeforeRetry: true });
-
 // From a master's death to the first lock on the promoted replica: what a loaded machine may need at most.
 const FAILOVER = 20_000;
 
-const set = await RedisSentinel.start({ downAfter: 500 });
+const set = await RedisSentinel.start();
 const bench = new SentinelBench(set);
 const stray: unknown[] = [];
 const onStray = (error: unknown) => stray.push(error);
@@ -186,6 +183,7 @@ describe.each(families)('%s: a master that is replaced while it lives', (family)
       await (await process.acquire(key)).release();
       const old = await set.master();
       const other = set.nodes.find((node) => node !== old)!;
+      await set.alert();
       // As by an administrator's hand: no connection is closed.
       await ask(old.server.port, 'REPLICAOF', '127.0.0.1', String(other.proxy.port));
       const { took, error } = await bench.tryOnce(process, key);
