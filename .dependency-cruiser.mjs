@@ -101,7 +101,7 @@ export default {
       from: { path: layers('opentelemetry') },
       to: {
         pathNot: [
-          layers('errors', 'observability', 'opentelemetry'),
+          layers('errors', 'observability', 'opentelemetry', 'options'),
           '^lib/engine/lock\\.(telemetry|tracer|events)\\.ts$',
           packages(['@opentelemetry/api']),
         ],

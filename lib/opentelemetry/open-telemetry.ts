@@ -1,7 +1,7 @@
 import type { Meter, Tracer } from '@opentelemetry/api';
 import type { LockTelemetry, LockTelemetrySource } from '../engine/lock.telemetry.js';
 import type { LockTracer } from '../engine/lock.tracer.js';
-import { LockOptionsError } from '../errors/index.js';
+import { refuseUnknown } from '../options/known-options.js';
 import { loadApi } from './api.js';
 import { describeLocks } from './attributes.js';
 import { levelTracer } from './lock.levels.js';
@@ -30,7 +30,7 @@ const OPTION_NAMES = ['spans', 'metrics', 'tracerProvider', 'meterProvider'];
  * @throws LockOptionsError for an unknown option; at start, when `@opentelemetry/api` is not installed
  */
 export function openTelemetry(options: OpenTelemetryOptions = {}): LockTelemetry {
-  checkNames(options);
+  refuseUnknown(options, 'openTelemetry()', OPTION_NAMES);
   const { spans = true, metrics = true, tracerProvider, meterProvider } = options;
   return {
     attach: async (source: LockTelemetrySource) => {
@@ -48,12 +48,4 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): LockTelemetry
       if (tracer !== undefined) source.trace(tracer);
     },
   };
-}
-
-function checkNames(options: object): void {
-  const unknown = Object.keys(options).find((name) => !OPTION_NAMES.includes(name));
-  if (unknown === undefined) return;
-  throw new LockOptionsError(
-    `openTelemetry(): there is no option "${unknown}". There are: ${OPTION_NAMES.join(', ')}.`,
-  );
 }

@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../errors/index.js';
 import { parseDuration, show, type DurationRule } from './duration.js';
+import { refuseUnknown } from './known-options.js';
 import type { AcquireOptions, LockOptions, ResolvedLockOptions } from './lock.options.js';
 
 export const DEFAULT_LOCK_OPTIONS: ResolvedLockOptions = {
@@ -96,9 +97,9 @@ export function checkOptions(
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new LockOptionsError(`${place}: the options are ${show(given)}, but must be an object.`);
   }
+  refuseUnknown(given, place, allowed);
   const checked: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(given)) {
-    if (!allowed.includes(name)) throw unknownOption(name, place, allowed);
     if (value !== undefined) checked[name] = CHECKS[name as keyof ResolvedLockOptions](value, name, place);
   }
   return checked;
@@ -131,8 +132,4 @@ export function checkTemplates(
   throw new LockOptionsError(
     `${place}: template is a list of ${template.length}, but the keys are ${keys.length}. Give one text for all keys, or one for each.`,
   );
-}
-
-export function unknownOption(name: string, place: string, allowed: readonly string[]): LockOptionsError {
-  return new LockOptionsError(`${place}: there is no option "${name}". There are: ${allowed.join(', ')}.`);
 }

@@ -3,7 +3,7 @@ import type { StoreName } from '../engine/lock.telemetry.js';
 import { LockOptionsError } from '../errors/index.js';
 import { LockService } from '../lock.service.js';
 import { codeOf } from '../observability/error-code.js';
-import { parseDuration, show, unknownOption, type Duration } from '../options/index.js';
+import { parseDuration, refuseUnknown, show, type Duration } from '../options/index.js';
 import { answerOf, type Answer } from './answer.js';
 import { failureForTerminus10 } from './terminus-10.js';
 
@@ -70,8 +70,7 @@ export class LockHealthIndicator {
 
   #resolve(options: LockHealthOptions): { stores: readonly StoreName[]; timeout: number } {
     const place = 'pingCheck()';
-    const unknown = Object.keys(options).find((name) => !OPTION_NAMES.includes(name));
-    if (unknown !== undefined) throw unknownOption(unknown, place, OPTION_NAMES);
+    refuseUnknown(options, place, OPTION_NAMES);
     const timeout = parseDuration(options.timeout ?? '1s', { min: 1 }, 'timeout', place);
     const all = this.locks.stores();
     const stores = options.store === undefined ? all : all.filter(({ name }) => name === options.store);

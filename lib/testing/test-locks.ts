@@ -1,5 +1,6 @@
 import type { Clock, LockStore, StoreGuarantees, StoreHold } from '../contract/index.js';
 import { fencingToken } from '../engine/fencing-token.js';
+import { refuseUnknown } from '../options/known-options.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { Outage, type OutageOptions } from './outage.js';
 import { HoldingRival, type Rival } from './rival.js';
@@ -58,7 +59,9 @@ export class TestLocks {
   readonly #holds = new Map<string, StoreHold>();
   #taken: TakenLock[] = [];
 
-  constructor({ clock, guarantees }: TestLocksOptions = {}) {
+  constructor(options: TestLocksOptions = {}) {
+    refuseUnknown(options, 'testLocks()', ['clock', 'guarantees']);
+    const { clock, guarantees } = options;
     this.#memory = new MemoryStore(clock && { clock });
     const store = new TestStore(
       this.#memory,
@@ -126,6 +129,7 @@ export class TestLocks {
 
   /** From now on the store does not answer: not those who wait already, no renewal and no release either. */
   unavailable(options: OutageOptions = {}): void {
+    refuseUnknown(options, 'unavailable()', ['retry']);
     this.#outage.begin(options);
   }
 

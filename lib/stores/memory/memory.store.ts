@@ -10,6 +10,7 @@ import {
   type StoreGuarantees,
   type StoreInspection,
 } from '../../contract/index.js';
+import { refuseUnknown } from '../../options/known-options.js';
 import { extend, LeaseHold } from '../shared/lease.hold.js';
 import { MemoryKey } from './memory.key.js';
 
@@ -41,7 +42,9 @@ export class MemoryStore implements LockStore {
   readonly #keys = new Map<string, MemoryKey>();
   #lastFence = 0;
 
-  constructor({ clock = systemClock }: MemoryStoreOptions = {}) {
+  constructor(options: MemoryStoreOptions = {}) {
+    refuseUnknown(options, 'memoryStore', ['clock']);
+    const { clock = systemClock } = options;
     this.#clock = clock;
   }
 

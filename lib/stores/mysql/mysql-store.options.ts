@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { parseDuration, show, type Duration } from '../../options/duration.js';
+import { refuseUnknown } from '../../options/known-options.js';
 import { lockTables, type LockTables } from '../sql/table-names.js';
 import { readMaxConnections } from './max-connections.js';
 import { poolProblem, type MysqlPool } from './mysql.client.js';
@@ -86,12 +87,7 @@ export function readMysqlOptions(options: MysqlStoreOptions): MysqlSettings {
       `${PLACE}: the options are ${show(options)}, but must be an object with a pool or a connection.`,
     );
   }
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(KNOWN, name));
-  if (unknown !== undefined) {
-    throw new LockOptionsError(
-      `${PLACE}: there is no option ${show(unknown)}. There are: ${Object.keys(KNOWN).join(', ')}.`,
-    );
-  }
+  refuseUnknown(options, PLACE, Object.keys(KNOWN));
   const { mode = 'table', table = 'distributed_lock', createTable = true } = options;
   check(MYSQL_MODES.includes(mode), 'mode', mode, `one of '${MYSQL_MODES.join(`', '`)}'`);
   check(typeof createTable === 'boolean', 'createTable', createTable, 'true or false');

@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { parseDuration, show, type Duration } from '../../options/duration.js';
+import { refuseUnknown } from '../../options/known-options.js';
 import { lockTables, type LockTables } from '../sql/table-names.js';
 import { poolProblem, poolSize, type PgConfig, type PgPool } from './postgres.client.js';
 
@@ -108,11 +109,7 @@ export function postgresSettings(options: PostgresStoreOptions): PostgresSetting
   if (typeof options !== 'object' || (options as unknown) === null) {
     throw wrong(`the options are ${show(options)}, but must be an object with a pool or a connection`);
   }
-  for (const name of Object.keys(options)) {
-    if (!Object.hasOwn(KNOWN, name)) {
-      throw wrong(`there is no option ${show(name)}. There are: ${Object.keys(KNOWN).join(', ')}`);
-    }
-  }
+  refuseUnknown(options, PLACE, Object.keys(KNOWN));
   const { mode = 'table', createTable = true } = options;
   if (!MODES.includes(mode)) throw wrong(`mode is ${show(mode)}, but must be 'table', 'row' or 'advisory'`);
   if (typeof createTable !== 'boolean') throw wrong(`createTable is ${show(createTable)}, but must be true or false`);

@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { parseDuration, show, type Duration } from '../../options/duration.js';
+import { refuseUnknown } from '../../options/known-options.js';
 import {
   ACCEPTED_GROUPS,
   groupProblem,
@@ -74,9 +75,7 @@ export function redisSettings(options: RedisStoreOptions): RedisSettings {
   if (typeof options !== 'object' || (options as unknown) === null) {
     throw wrong(`the options are ${show(options)}, but must be an object with a client or a url`);
   }
-  for (const name of Object.keys(options)) {
-    if (!KNOWN.includes(name)) throw wrong(`there is no option ${show(name)}. There are: ${KNOWN.join(', ')}`);
-  }
+  refuseUnknown(options, PLACE, KNOWN);
   const duration = (name: (typeof DURATIONS)[number], ms: number): number =>
     parseDuration(options[name] ?? ms, { min: 10 }, name, PLACE);
   return {

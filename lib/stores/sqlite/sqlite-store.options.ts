@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { LockOptionsError } from '../../errors/index.js';
 import { parseDuration, show, type Duration } from '../../options/duration.js';
+import { refuseUnknown } from '../../options/known-options.js';
 import { lockTables, type LockTables } from '../sql/table-names.js';
 import { driverNames, type SqliteDriver, type SqliteDriverName } from './sqlite.driver.js';
 
@@ -69,12 +70,7 @@ export function readSqliteOptions(options: SqliteStoreOptions): SqliteSettings {
       `${PLACE}: the options are ${show(options)}, but must be an object: { filename: '/var/lib/app/locks.db' }.`,
     );
   }
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(KNOWN, name));
-  if (unknown !== undefined) {
-    throw new LockOptionsError(
-      `${PLACE}: there is no option ${show(unknown)}. There are: ${Object.keys(KNOWN).join(', ')}.`,
-    );
-  }
+  refuseUnknown(options, PLACE, Object.keys(KNOWN));
   const { driver, table = 'distributed_lock', createTable = true, journalMode = 'wal' } = options;
   const { pollInterval = 20, commandTimeout = 1_000 } = options;
   check(typeof createTable === 'boolean', 'createTable', createTable, 'true or false');

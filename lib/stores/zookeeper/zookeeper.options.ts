@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { parseDuration, show, type Duration } from '../../options/duration.js';
+import { refuseUnknown } from '../../options/known-options.js';
 import { ACCEPTED_CLIENT, clientProblem, type ZookeeperAcl, type ZookeeperClient } from './zookeeper.client.js';
 
 /** Credentials for `addAuthInfo()`. */
@@ -90,9 +91,7 @@ export function zookeeperSettings(options: ZookeeperStoreOptions): ZookeeperSett
   if (typeof options !== 'object' || (options as unknown) === null) {
     throw wrong(`the options are ${show(options)}, but must be an object with a connectionString or a client`);
   }
-  for (const name of Object.keys(options)) {
-    if (!KNOWN.includes(name)) throw wrong(`there is no option ${show(name)}. There are: ${KNOWN.join(', ')}`);
-  }
+  refuseUnknown(options, PLACE, KNOWN);
   const duration = (name: 'commandTimeout' | 'connectTimeout' | 'pollInterval', ms: number): number =>
     parseDuration(options[name] ?? ms, { min: 10 }, name, PLACE);
   const source = sourceOf(options);

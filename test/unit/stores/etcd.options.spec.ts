@@ -21,7 +21,7 @@ describe('etcdStore()', () => {
     [undefined, 'the options are undefined'],
     [{}, 'neither client nor hosts'],
     [{ hosts, client: {} }, 'both client and hosts'],
-    [{ hosts, host: 'x' }, "there is no option 'host'"],
+    [{ hosts, host: 'x' }, 'there is no option "host"'],
     [{ client: {} }, 'client is an object (Object), but must be an `Etcd3`'],
     [{ client: client.namespace('app/') }, 'a namespace of a client'],
     [{ client, auth: { username: 'a', password: 'hunter2' } }, 'auth is for hosts'],

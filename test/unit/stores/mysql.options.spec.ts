@@ -26,7 +26,7 @@ describe('mysqlStore()', () => {
   it.each([
     [{}, 'neither pool nor connection'],
     [{ connection, pool: {} }, 'both pool and connection'],
-    [{ connection, tabel: 'x' }, "mysqlStore: there is no option 'tabel'. There are: pool, connection,"],
+    [{ connection, tabel: 'x' }, 'mysqlStore: there is no option "tabel". There are: pool, connection,'],
     [{ connection, mode: 'advisory' }, "mode is 'advisory', but must be one of 'table', 'row', 'named'"],
     [{ connection, table: 'a`b' }, 'table'],
     [{ connection, createTable: 'no' }, 'createTable'],

@@ -15,7 +15,7 @@ const wrong: [what: string, options: unknown, says: RegExp][] = [
   ['no options', undefined, /undefined/],
   ['neither a pool nor a connection', {}, /neither pool nor connection/],
   ['both', { pool: pool(), connection }, /both pool and connection/],
-  ['an option that is not known', { connection, polInterval: 1 }, /'polInterval'.*pollInterval/],
+  ['an option that is not known', { connection, polInterval: 1 }, /"polInterval".*pollInterval/],
   ['a mode that is not known', { connection, mode: 'session' }, /mode is 'session'.*'table', 'row' or 'advisory'/],
   ['a pool without connect()', { pool: { on: () => undefined } }, /without a method connect/],
   ['a client for a pool', { pool: { ...pool(), processID: 1 } }, /a single client/],

@@ -40,7 +40,7 @@ describe('the options of redisStore', () => {
     ['redis://localhost', /options are 'redis:/],
     [{}, /neither client nor url/],
     [{ url, client: {} }, /both client and url/],
-    [{ url, prefx: 'x' }, /no option 'prefx'.*prefix/],
+    [{ url, prefx: 'x' }, /no option "prefx".*prefix/],
     [{ url, prefix: '' }, /prefix is ''/],
     [{ url, prefix: 'a{b' }, /prefix is 'a\{b'/],
     [{ url, prefix: 'a b' }, /prefix is 'a b'/],

@@ -40,7 +40,7 @@ describe('the options of sqliteStore()', () => {
     [
       'an unknown option',
       { filename, pollIntervall: 5 },
-      /sqliteStore: there is no option 'pollIntervall'\. There are: .*pollInterval/,
+      /sqliteStore: there is no option "pollIntervall"\. There are: .*pollInterval/,
     ],
     ['an unknown driver', { filename, driver: 'sqlite3' }, /driver is 'sqlite3'.*'better-sqlite3', 'node:sqlite'/],
     ['a connection instead of its class', { filename, driver: {} }, /driver is an object/],

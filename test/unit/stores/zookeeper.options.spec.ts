@@ -37,7 +37,7 @@ describe('the options of zookeeperStore', () => {
     ['zk:2181', /options are 'zk:2181'/],
     [{}, /neither client nor connectionString/],
     [{ connectionString, client: {} }, /both client and connectionString/],
-    [{ connectionString, rot: '/x' }, /no option 'rot'.*root/],
+    [{ connectionString, rot: '/x' }, /no option "rot".*root/],
     [{ connectionString: 7 }, /connectionString is 7/],
     [{ connectionString: '' }, /connectionString is ''/],
     [{ connectionString: 'zookeeper://zk:2181' }, /must look like 'host:2181,host:2181'/],

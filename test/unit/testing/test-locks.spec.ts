@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { once } from 'node:events';
+import { memoryStore } from '../../../lib/stores/memory/index.js';
 import { manualClock, testLocks, type TestLocks } from '../../../lib/testing/index.js';
 import { TestServices } from '../../support/test-services.js';
 
@@ -192,4 +193,10 @@ it('claims the guarantees that code under test asks for', async () => {
   const app = service();
   expect(app.guarantees()).toMatchObject({ reach: 'network', survivesFailover: true, fencing: 'global' });
   expect(await app.withLock('x', { guarantee: 'correctness' }, () => 'ran')).toBe('ran');
+});
+
+it('refuses a misspelt option', () => {
+  expect(() => testLocks({ clok: manualClock() } as never)).toThrow(/testLocks\(\): there is no option "clok"/);
+  expect(() => locks.unavailable({ rety: true } as never)).toThrow(/unavailable\(\): there is no option "rety"/);
+  expect(() => memoryStore({ clok: manualClock() } as never)).toThrow(/memoryStore: there is no option "clok"/);
 });
