@@ -28,10 +28,13 @@ export function bounded<T>(call: () => Promise<T>, { timeout, second, late, fail
       if (settle()) reject(failure(error));
     };
     const timer = systemClock.after(timeout, () => {
-      // A process that was blocked runs its timers before it reads: what has come in by now is heard first.
-      setImmediate(() => {
-        if (settle()) reject(late(sent));
-      });
+      // A process that was blocked runs its timers before it reads: what has come in by now is heard first, also by a client
+      // that passes it on a turn later.
+      setImmediate(() =>
+        setImmediate(() => {
+          if (settle()) reject(late(sent));
+        }),
+      );
     });
     const sent = attempt(call);
     sent.then(succeed, (error: unknown) => {
