@@ -1,5 +1,6 @@
 import { LockOptionsError } from '../../errors/index.js';
 import { parseDuration, show, type Duration } from '../../options/duration.js';
+import { refuseUnknown } from '../../options/known-options.js';
 import { ACCEPTED_CLIENTS, clientProblem, type RedisClient } from '../redis/redis.client.js';
 import { redisUrl } from '../redis/redis.url.js';
 
@@ -56,9 +57,7 @@ export function redlockSettings(options: RedlockStoreOptions): RedlockSettings {
   if (typeof options !== 'object' || (options as unknown) === null) {
     throw wrong(`the options are ${show(options)}, but must be an object with clients or urls`);
   }
-  for (const name of Object.keys(options)) {
-    if (!KNOWN.includes(name)) throw wrong(`there is no option ${show(name)}. There are: ${KNOWN.join(', ')}`);
-  }
+  refuseUnknown(options, PLACE, KNOWN);
   const duration = (name: 'nodeTimeout' | 'pollInterval' | 'connectTimeout', ms: number): number =>
     parseDuration(options[name] ?? ms, { min: 10 }, name, PLACE);
   return {
@@ -78,7 +77,7 @@ function sourcesOf({ clients, urls, options }: RedlockStoreOptions): NodeSource[
   if (clients !== undefined) {
     if (options !== undefined) throw wrong('options are for urls. Clients have their own');
     return nodesOf(clients, 'clients').map((client, index) => {
-      const problem = clientProblem(client);
+      const problem = clientProblem(client) ?? followsSentinels(client);
       if (problem) throw wrong(`clients[${index}] is ${problem}, but must be ${ACCEPTED_CLIENTS}`);
       return { client };
     });
@@ -104,6 +103,12 @@ function nodesOf<T, U = T>(value: readonly T[] | undefined, name: string, each?:
   const twice = nodes.findIndex((node, index) => nodes.indexOf(node) !== index);
   if (twice !== -1) throw wrong(`${name}[${twice}] is in the list twice. Every node must be a server of its own`);
   return nodes;
+}
+
+/** A master that takes over may not have heard of a vote that its predecessor gave, and gives it once more. */
+function followsSentinels(client: RedisClient): string | undefined {
+  const { sentinels } = (client.options ?? {}) as { readonly sentinels?: unknown };
+  return sentinels ? 'led by sentinels to one master after the other' : undefined;
 }
 
 function prefixOf(prefix: unknown): string {

@@ -22,6 +22,8 @@ const SILENCE = 1_000;
 
 /** Everything that is there from a successful open() to close(). */
 export class RedlockSession {
+  /** Of nodes that take no part yet. */
+  warnings: readonly string[] = [];
   readonly locks: RedlockLocks;
   readonly wakeUps: WakeUps;
   readonly turns = new Turns();
@@ -89,6 +91,12 @@ export class RedlockSession {
     const wrong = ballot.failures.find(({ permanent }) => permanent);
     if (wrong) throw wrong.cause;
     if (ballot.replies.length < ballot.majority) throw noQuorum(ballot, this.nodes.length);
+    const spare = ballot.replies.length - ballot.majority;
+    this.warnings = ballot.failures.map(
+      ({ cause }) =>
+        `a node takes no part: ${cause.message}. ${ballot.replies.length} of ${this.nodes.length} nodes vote, of which ` +
+        `${spare === 0 ? 'none' : spare} may fail. It is looked at again when it is asked for a vote.`,
+    );
   }
 }
 

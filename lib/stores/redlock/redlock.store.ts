@@ -53,6 +53,10 @@ export class RedlockStore implements LockStore {
     });
   }
 
+  get warnings(): readonly string[] {
+    return this.#opened.current?.warnings ?? [];
+  }
+
   open(): Promise<void> {
     return this.#opened.open();
   }

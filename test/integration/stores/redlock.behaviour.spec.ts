@@ -109,6 +109,9 @@ it('starts with a minority away, and takes it in when it comes', async () => {
   await third.server.kill();
   const { took, value: store } = await timed(bench.open({ urls: backend.urls }));
   expect(took).toBeLessThan(2_500);
+  expect(store!.warnings).toEqual([
+    expect.stringMatching(/^a node takes no part: redis at .+\. 2 of 3 nodes vote, of which none may fail\./),
+  ]);
   await (await take(store!, 'without')).release();
   await third.server.run();
   const peek = bench.peek(third);
@@ -119,6 +122,13 @@ it('starts with a minority away, and takes it in when it comes', async () => {
     await hold.release();
     return votes === 1;
   });
+});
+
+it('warns of a node that takes no writes, and of none where all vote', async () => {
+  const { nodes, urls } = await bench.backend(3);
+  expect((await bench.open({ urls })).warnings).toEqual([]);
+  await bench.peek(nodes[2]!).replicaof('127.0.0.1', nodes[0]!.server.port);
+  expect((await bench.open({ urls })).warnings).toEqual([expect.stringMatching(/takes no part: .*READONLY/)]);
 });
 
 it('does not start without a majority, and starts when asked again', async () => {

@@ -39,7 +39,7 @@ describe('the options of redlockStore', () => {
     [null, /options are null/],
     [{}, /neither clients nor urls/],
     [{ urls, clients: [] }, /both clients and urls/],
-    [{ urls, client: {} }, /no option 'client'.*clients/],
+    [{ urls, client: {} }, /no option "client".*clients/],
     [{ urls: 'redis://a' }, /urls is 'redis:\/\/a', but must be an array/],
     [{ urls, prefix: 'a b' }, /prefix is 'a b'/],
     [{ urls, prefix: 7 }, /prefix is 7/],
@@ -81,6 +81,10 @@ describe('the options of redlockStore', () => {
     const others: [unknown, RegExp][] = [
       [new pg.Pool(), /clients\[1\] is an object \(Object\), but must be a `Redis` of ioredis/],
       [new Cluster([{ host: 'localhost', port: 1 }], { lazyConnect: true }), /clients\[1\] is a Cluster/],
+      [
+        new Redis({ lazyConnect: true, name: 'locks', sentinels: [{ host: 'localhost', port: 26379 }] }),
+        /clients\[1\] is led by sentinels/,
+      ],
       [null, /clients\[1\] is null/],
       ['redis://b', /clients\[1\] is 'redis:\/\/b'/],
     ];
