@@ -1,9 +1,10 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner } from '@nestjs/core';
 import { locksOf } from './decorators/lock.metadata.js';
 import { LockEngine } from './engine/lock.engine.js';
 import { requireGuarantee } from './lock.guarantee.js';
 import { LockService } from './lock.service.js';
+import { resolveOptions } from './options/index.js';
 
 /** Looks at every locked method at start, for what could not be known when its class was defined. */
 @Injectable()
@@ -15,12 +16,28 @@ export class LockExplorer implements OnModuleInit {
     @Inject(LockService) private readonly locks: LockService,
   ) {}
 
-  /** @throws LockOptionsError when a method names a store that the module does not have, or asks more of it than it can give */
+  /**
+   * @throws LockOptionsError when a method names a store that the module does not have, asks more of it than it can give, or has
+   *   options that contradict the module's
+   */
   onModuleInit(): void {
+    this.#lookForOthers();
     for (const { metatype } of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
       const prototype = typeof metatype === 'function' ? (metatype.prototype as object | undefined) : undefined;
       if (prototype) this.#check(prototype);
     }
+  }
+
+  /** Meant where each is seen by some modules only, a mistake more often. */
+  #lookForOthers(): void {
+    const engines = this.discovery.getProviders().filter(({ token }) => token === LockEngine);
+    // Each of them looks, one tells.
+    if (engines.length < 2 || engines[0]?.instance !== this.engine) return;
+    new Logger('LockModule').warn(
+      `This application configures ${engines.length} LockModules, each with a LockService of its own: whoever locks by one is not ` +
+        'kept out by another, unless their stores are the same backend with the same prefix. For several stores in one module: ' +
+        'LockModule.forRoot({ stores: { default: …, other: … } }).',
+    );
   }
 
   #check(prototype: object): void {
@@ -29,7 +46,7 @@ export class LockExplorer implements OnModuleInit {
       if (typeof method !== 'function') continue;
       const defaults = this.locks.options();
       for (const { options, place } of locksOf(method)) {
-        const { store = defaults.store, guarantee = defaults.guarantee, enabled = defaults.enabled } = options;
+        const { store = defaults.store, guarantee, enabled } = resolveOptions(defaults, options, place);
         const backend = this.engine.backend(store, place);
         if (enabled) requireGuarantee(backend, guarantee, place);
       }

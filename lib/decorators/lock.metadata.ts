@@ -7,7 +7,8 @@ export interface LockMetadata {
   /** Stands for one use of the decorator. */
   readonly id: symbol;
   readonly place: string;
-  readonly options: Pick<LockOptions, 'store' | 'guarantee' | 'enabled'>;
+  /** Without those that only a decorator has. */
+  readonly options: LockOptions;
 }
 
 export function addLockMetadata(method: object, lock: LockMetadata): void {

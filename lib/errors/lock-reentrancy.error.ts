@@ -8,7 +8,7 @@ export class LockReentrancyError extends LockError {
   constructor(key: string) {
     super(
       `"${key}" is held by this very call chain, so that waiting for it could never end. ` +
-        'Lock once, further out, or set `reentrant: true` to run under the lock that is held.',
+        'Lock once, further out, or lock with `reentrant: true` by `@DistributedLock` or `withLock()`, to run under the lock that is held.',
       key,
     );
   }

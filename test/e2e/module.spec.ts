@@ -4,7 +4,14 @@ import { Test } from '@nestjs/testing';
 import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import { LockModule, LockOptionsError, LockService, type LockModuleOptions, type LockStore } from '../../lib/index.js';
+import {
+  DistributedLock,
+  LockModule,
+  LockOptionsError,
+  LockService,
+  type LockModuleOptions,
+  type LockStore,
+} from '../../lib/index.js';
 import { memoryStore } from '../../lib/stores/memory/index.js';
 import { redisStore } from '../../lib/stores/redis/index.js';
 import { sqliteStore } from '../../lib/stores/sqlite/index.js';
@@ -152,6 +159,38 @@ describe('LockModule', () => {
     await expect(compile(LockModule.forRootAsync({ useFactory: () => ({}) }))).rejects.toThrow(
       /neither store nor stores is set/,
     );
+  });
+
+  it('refuses a method whose options contradict those of the module at start', async () => {
+    @Injectable()
+    class Jobs {
+      @DistributedLock('job', { minHold: '1m' })
+      async run(): Promise<void> {}
+    }
+    const module = Test.createTestingModule({
+      imports: [LockModule.forRoot({ store: memoryStore(), maxHold: '30s' })],
+      providers: [Jobs],
+    });
+    const app = (await module.setLogger(silent).compile()).createNestApplication();
+    await expect(app.init()).rejects.toThrow(
+      "@DistributedLock('job') on Jobs.run: minHold is 60000 ms, but must not be longer than maxHold, which is 30000 ms.",
+    );
+    await app.close();
+  });
+
+  it('warns once of an application that configures it twice', async () => {
+    const warned: string[] = [];
+    const logger = { ...silent, warn: (line: string) => void warned.push(line) };
+    const start = async (...stores: LockStore[]) => {
+      const imports = stores.map((store) => LockModule.forRoot({ store }));
+      const app = await Test.createTestingModule({ imports }).setLogger(logger).compile();
+      await app.init();
+      await app.close();
+    };
+    await start(memoryStore());
+    expect(warned).toEqual([]);
+    await start(memoryStore(), memoryStore(), memoryStore());
+    expect(warned).toEqual([expect.stringMatching(/configures 3 LockModules.*LockModule\.forRoot\(\{ stores/)]);
   });
 
   it('runs bodies without a lock when it is switched off, and says so to whoever asks for a token', async () => {
