@@ -8,6 +8,7 @@ interface IoredisOptions {
   readonly host?: string;
   readonly port?: number;
   readonly path?: string;
+  readonly tls?: unknown;
   readonly name?: string;
   readonly sentinels?: unknown;
   readonly failoverDetector?: boolean;
@@ -34,9 +35,9 @@ export class IoredisDriver implements RedisDriver, RedisNode {
   }
 
   get address(): string {
-    const { host, port, path, name, sentinels } = this.client.options as IoredisOptions;
+    const { host, port, path, name, sentinels, tls } = this.client.options as IoredisOptions;
     if (sentinels) return `sentinel ${name ?? ''}`;
-    return path ?? `${host ?? 'localhost'}:${port ?? 6379}`;
+    return path ?? `${host ?? 'localhost'}:${port ?? 6379}${tls ? ' (TLS)' : ''}`;
   }
 
   get warning(): string | undefined {

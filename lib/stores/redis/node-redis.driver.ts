@@ -5,7 +5,12 @@ import type { ConnectionListener, RedisDriver, RedisNode, RedisSubscriber } from
 import { Subscriptions } from './redis.subscriptions.js';
 
 interface NodeRedisOptions {
-  readonly socket?: { readonly host?: string; readonly port?: number; readonly path?: string };
+  readonly socket?: {
+    readonly host?: string;
+    readonly port?: number;
+    readonly path?: string;
+    readonly tls?: unknown;
+  };
 }
 
 interface NodeRedisSubscriberClient extends NodeRedisClient {
@@ -31,8 +36,8 @@ export class NodeRedisDriver implements RedisDriver, RedisNode {
   }
 
   get address(): string {
-    const { host, port, path } = (this.client.options as NodeRedisOptions | undefined)?.socket ?? {};
-    return path ?? `${host ?? 'localhost'}:${port ?? 6379}`;
+    const { host, port, path, tls } = (this.client.options as NodeRedisOptions | undefined)?.socket ?? {};
+    return path ?? `${host ?? 'localhost'}:${port ?? 6379}${tls ? ' (TLS)' : ''}`;
   }
 
   get status(): string {

@@ -35,7 +35,10 @@ export function unavailable(
 ): LockUnavailableError {
   if (error instanceof LockUnavailableError) return error;
   const text = textOf(error);
-  return new LockUnavailableError(`redis at ${address}: ${text}${script ? placeOf(text, script) : ''}`, {
+  const place = script ? placeOf(text, script) : '';
+  // What Redis says itself is about its protocol.
+  const advice = text.startsWith('NOAUTH') ? ' (it wants a password, and the client has none)' : '';
+  return new LockUnavailableError(`redis at ${address}: ${text}${place}${advice}`, {
     cause: clean(error),
     retryable,
   });
@@ -64,8 +67,11 @@ function placeOf(message: string, { name, source }: RedisScript): string {
 function textOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error === 'string' ? error : 'unknown error';
   // A host with several addresses gives an AggregateError, which has no message of its own.
-  const text =
+  const own =
     error.message || (error instanceof AggregateError ? error.errors.map(textOf).join('; ') : '') || error.name;
+  // A cluster of ioredis tells apart what one of its nodes has said.
+  const { lastNodeError } = error as { lastNodeError?: unknown };
+  const text = lastNodeError instanceof Error ? `${own.replace(/\.$/, '')}: ${lastNodeError.message}` : own;
   // An unknown command is answered with the arguments that it was sent with.
   return text.replace(/,? with args beginning with:[^]*$/, '');
 }

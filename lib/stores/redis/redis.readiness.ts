@@ -82,9 +82,12 @@ export class Readiness {
 
   #late(): LockUnavailableError {
     if (this.driver.ended) return this.#closed();
-    return new LockUnavailableError(`redis at ${this.driver.address} is not reachable (status ${this.driver.status})`, {
-      cause: clean(this.#lastError),
-    });
+    const cause = clean(this.#lastError);
+    const why = cause === undefined ? '' : `: ${cause.message}`;
+    return new LockUnavailableError(
+      `redis at ${this.driver.address} is not reachable (status ${this.driver.status})${why}`,
+      { cause },
+    );
   }
 
   #closed(): LockUnavailableError {

@@ -229,6 +229,14 @@ describe.each(clientFamilies.map((family) => [family.name, family] as const))('w
   });
 });
 
+it('names TLS where a server does not speak it', async () => {
+  const plain = await RedisServer.start();
+  cleanUps.push(() => plain.stop());
+  const store = redisStore({ url: plain.url.replace('redis:', 'rediss:'), connectTimeout: '300ms' });
+  cleanUps.push(() => store.close());
+  expect((await failureOf(store.open())).message).toMatch(/^redis at 127\.0\.0\.1:\d+ \(TLS\) is not reachable/);
+});
+
 /** What the documentation of `redisStore` says, and what clients send to connect. */
 function aclOf(user: string): string[] {
   const documented = readFileSync('lib/stores/redis/index.ts', 'utf8');

@@ -118,7 +118,7 @@ describe('a connection that is down', () => {
     const waiting = new RedisConnection(driver, { commandTimeout: 30 }).run(renewScript, [], []);
     driver.listeners.forEach((listener) => listener.failed(new Error('connect ECONNREFUSED')));
     await expect(waiting).rejects.toMatchObject({
-      message: 'redis at host:1 is not reachable (status reconnecting)',
+      message: 'redis at host:1 is not reachable (status reconnecting): connect ECONNREFUSED',
       cause: { message: 'connect ECONNREFUSED' },
       retryable: true,
     });

@@ -39,6 +39,17 @@ describe('an error of a client', () => {
     });
   });
 
+  it('tells what a node of a cluster has said, and that a password is missing', () => {
+    const lastNodeError = new Error('ERR This instance has cluster support disabled');
+    const cluster = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError });
+    expect(unavailable('host:1', cluster).message).toBe(
+      'redis at host:1: Failed to refresh slots cache: ERR This instance has cluster support disabled',
+    );
+    expect(unavailable('host:1', new Error('NOAUTH Authentication required.')).message).toBe(
+      'redis at host:1: NOAUTH Authentication required. (it wants a password, and the client has none)',
+    );
+  });
+
   it.each([
     'READONLY You can’t write',
     'LOADING',
