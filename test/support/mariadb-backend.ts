@@ -49,7 +49,7 @@ export class MariadbBackend {
 
   async dropTables(table: string): Promise<void> {
     const connection = await mysql.createConnection(this.directUrl);
-    const names = ['', '_waiter', '_fence', '_row', '_hold'].map((suffix) => `\`${table}${suffix}\``);
+    const names = ['', '_waiter', '_fence', '_row', '_hold', '_named'].map((suffix) => `\`${table}${suffix}\``);
     await connection.query(`DROP TABLE IF EXISTS ${names.join(', ')}`);
     await connection.end();
   }

@@ -2,7 +2,6 @@ import type { StoreInspection } from '../../contract/index.js';
 import { keyHash, readableKey } from '../sql/key-hash.js';
 import type { AskSession, SessionClaim } from '../sql/session/session.dialect.js';
 import { parameters, statement, type Statement } from '../sql/statement.js';
-import type { MysqlTables } from './mysql.tables.js';
 import { CLOCK, milliseconds, NOW } from './mysql.time.js';
 import { marks, text } from './table.sql.js';
 
@@ -26,7 +25,8 @@ export class Holds {
   readonly #find: Statement;
   readonly #catchUp: string;
 
-  constructor({ hold: name }: MysqlTables) {
+  /** @param name as statements call it */
+  constructor(name: string) {
     this.#name = name;
     const columns = 'id, lock_key, owner, label, connection, acquired_at';
     this.#write = statement(

@@ -83,6 +83,7 @@ function definitions(role: TableRole, { names }: MysqlTables): string[] {
         `queued_until DATETIME(6) NOT NULL DEFAULT '1970-01-01' COMMENT 'UTC; later there are no tickets'`,
       ];
     case 'hold':
+    case 'named':
       return [
         'fence BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY',
         `id BINARY(32) NOT NULL COMMENT 'SHA-256 of the key'`,
@@ -91,7 +92,7 @@ function definitions(role: TableRole, { names }: MysqlTables): string[] {
         'label VARCHAR(255) NOT NULL',
         'connection BIGINT UNSIGNED NOT NULL',
         `acquired_at DATETIME(6) NOT NULL COMMENT 'UTC'`,
-        `KEY \`${tableName(names, 'hold')}_key\` (id, fence)`,
+        `KEY \`${tableName(names, role)}_key\` (id, fence)`,
       ];
     case 'row':
       return [

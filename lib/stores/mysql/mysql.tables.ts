@@ -1,17 +1,18 @@
 import type { LockTables } from '../sql/table-names.js';
 import type { MysqlMode } from './mysql.modes.js';
 
-/** What a table is for. `hold`: what sessions tell of the locks that they hold; its numbers are the fencing tokens. */
-export type TableRole = 'lock' | 'waiter' | 'fence' | 'hold' | 'row';
+/** What a table is for. `hold` and `named`: what sessions tell of the locks that they hold; its numbers are the fencing tokens. */
+export type TableRole = 'lock' | 'waiter' | 'fence' | 'hold' | 'row' | 'named';
 
 export const ROLES: Readonly<Record<MysqlMode, readonly TableRole[]>> = {
   table: ['lock', 'waiter', 'fence'],
   row: ['hold', 'row'],
-  named: ['hold'],
+  // Not that of `row`, whose holders are those in its table: it would take these for its own.
+  named: ['named'],
 };
 
 export function tableName(names: LockTables, role: TableRole): string {
-  return role === 'hold' ? `${names.lock}_hold` : names[role];
+  return role === 'hold' || role === 'named' ? `${names.lock}_${role}` : names[role];
 }
 
 /** What statements call the tables, and where these are. */
@@ -37,6 +38,7 @@ export function mysqlTables(names: LockTables, database?: string): MysqlTables {
     fence: called('fence'),
     hold: called('hold'),
     row: called('row'),
+    named: called('named'),
   };
 }
 

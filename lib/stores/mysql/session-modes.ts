@@ -5,7 +5,6 @@ import type { AskSession, SessionClaim, SessionDialect } from '../sql/session/se
 import type { SqlPool } from '../sql/sql.connection.js';
 import { endedByServer, isMissingTable, unavailable } from './mysql.errors.js';
 import { Holds } from './holds.js';
-import type { MysqlMode } from './mysql.modes.js';
 import type { MysqlPlace } from './mysql.place.js';
 import type { MysqlTables } from './mysql.tables.js';
 import type { MysqlSettings } from './mysql-store.options.js';
@@ -16,7 +15,7 @@ const SHORTEST_SILENCE = 60_000;
 
 /** What `row` and `named` have in common. */
 export abstract class SessionModes implements SessionDialect {
-  abstract readonly mode: MysqlMode;
+  abstract readonly mode: 'row' | 'named';
   abstract readonly shares: boolean;
   readonly name = 'mysql';
   readonly ping = 'DO 0';
@@ -43,7 +42,7 @@ export abstract class SessionModes implements SessionDialect {
   }
 
   protected get holds(): Holds {
-    return (this.#holds ??= new Holds(this.tables));
+    return (this.#holds ??= new Holds(this.tables[this.mode === 'row' ? 'hold' : 'named']));
   }
 
   get schema(): readonly string[] {

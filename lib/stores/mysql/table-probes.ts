@@ -13,15 +13,17 @@ interface Shape {
 
 const LEASE = 'SELECT, INSERT, UPDATE and DELETE';
 const SESSION = 'SELECT, INSERT and DELETE';
+const HOLD: Shape = {
+  columns: 'fence, id, lock_key, owner, label, connection, acquired_at',
+  never: 'fence = 0',
+  rights: SESSION,
+};
 const SHAPES: Readonly<Record<TableRole, Shape>> = {
   lock: { columns: 'id, fence, lock_key, owner, label, acquired_at, expires_at', never: `id = ''`, rights: LEASE },
   waiter: { columns: 'ticket, id, owner, expires_at', never: 'ticket = 0', rights: LEASE },
   fence: { columns: 'id, queued_until', never: 'id = 0', rights: LEASE },
-  hold: {
-    columns: 'fence, id, lock_key, owner, label, connection, acquired_at',
-    never: 'fence = 0',
-    rights: SESSION,
-  },
+  hold: HOLD,
+  named: HOLD,
   row: { columns: 'id, lock_key, created_at', never: `id = ''`, rights: SESSION },
 };
 

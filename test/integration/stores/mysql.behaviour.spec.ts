@@ -301,9 +301,19 @@ describe.each(MODES)('mode %s', (mode) => {
     }
   });
 
+  it('knows nothing of the locks of other modes, and ends none', async () => {
+    const mine = await open({ mode });
+    const others = await Promise.all(MODES.filter((other) => other !== mode).map((other) => open({ mode: other })));
+    const holds = await Promise.all(others.map((store) => take(store, key)));
+    expect(await mine.inspect(key)).toBeUndefined();
+    expect(await mine.forceRelease(key)).toBe(false);
+    const hold = await take(mine, key);
+    for (const each of [hold, ...holds]) expect(await each.release()).toBe(true);
+  });
+
   it('works with tables that a migration has made, and says which are missing', async () => {
     const table = `migrated_${mode}`;
-    const last = { table: 'fence', row: 'row', named: 'hold' }[mode];
+    const last = { table: 'fence', row: 'row', named: 'named' }[mode];
     await expect(open({ mode, table, createTable: false })).rejects.toMatchObject({
       code: 'LOCK_OPTIONS',
       message: expect.stringMatching(
@@ -521,20 +531,11 @@ describe.each(SESSIONS)('mode %s', (mode) => {
     const table = `left_${mode}`;
     const store = await open({ mode, table });
     for (let each = 0; each < 20; each += 1) await (await take(store, `left-${each}`)).release();
-    for (const [name, column] of [
-      ['row', 'created_at'],
-      ['hold', 'acquired_at'],
-    ] as const) {
-      if (mode === 'named' && name === 'row') continue;
-      await admin.query(`UPDATE ${table}_${name} SET ${column} = NOW() - INTERVAL 1 DAY`);
-    }
+    const column = mode === 'row' ? 'created_at' : 'acquired_at';
+    await admin.query(`UPDATE ${table}_${mode} SET ${column} = NOW() - INTERVAL 1 DAY`);
     const live = await take(store, 'live');
     await (await open({ mode, table })).acquire(request('x'));
-    await until(
-      async () =>
-        (await rows(`SELECT * FROM ${table}_${mode === 'row' ? 'row' : 'hold'} WHERE lock_key LIKE 'left-%'`))
-          .length === 0,
-    );
+    await until(async () => (await rows(`SELECT * FROM ${table}_${mode} WHERE lock_key LIKE 'left-%'`)).length === 0);
     expect((await store.acquire(request('live'))).acquired).toBe(false);
     expect(await live.release()).toBe(true);
   });

@@ -9,7 +9,7 @@ import { MariadbBackend } from '../../support/mariadb-backend.js';
 import { request, take, until } from '../../support/redis-requests.js';
 
 const MODES: readonly MysqlMode[] = ['table', 'row', 'named'];
-const TABLES = { table: ['', '_waiter', '_fence'], row: ['_hold', '_row'], named: ['_hold'] } as const;
+const TABLES = { table: ['', '_waiter', '_fence'], row: ['_hold', '_row'], named: ['_named'] } as const;
 const RIGHTS = {
   table: 'SELECT, INSERT, UPDATE, DELETE',
   row: 'SELECT, INSERT, DELETE',

@@ -119,7 +119,7 @@ describe('mysqlSchema()', () => {
       expect.stringMatching(new RegExp(`^CREATE TABLE IF NOT EXISTS \`${name}\` .*[^;]$`, 's'));
     expect(mysqlSchema()).toContainEqual(create('distributed_lock_waiter'));
     expect(mysqlSchema({ mode: 'row', table: 'locks' })).toEqual([create('locks_hold'), create('locks_row')]);
-    expect(mysqlSchema({ mode: 'named' })).toEqual([create('distributed_lock_hold')]);
+    expect(mysqlSchema({ mode: 'named' })).toEqual([create('distributed_lock_named')]);
     expect(() => mysqlSchema({ table: 'no good' })).toThrow('table');
     expect(() => mysqlSchema({ mode: 'other' as never })).toThrow('mode');
   });
