@@ -6,6 +6,7 @@ import {
   LockShutdownError,
   LockUnavailableError,
 } from '../errors/index.js';
+import { awaited } from './awaited.js';
 import { Backend } from './backend.js';
 import { Chain } from './chain.js';
 import { Cleaner } from './cleaner.js';
@@ -186,7 +187,11 @@ export class LockEngine implements EngineContext, LockTelemetrySource {
    * Takes no new locks, lets the running bodies finish for up to `timeout` ms, then ends what is left and closes the
    * stores.
    */
-  async close(timeout: number): Promise<void> {
+  close(timeout: number): Promise<void> {
+    return awaited(this.#close(timeout));
+  }
+
+  async #close(timeout: number): Promise<void> {
     await this.drain(timeout);
     for (const hold of this.holds) hold.cutShort('the application shut down while it was held');
     for (const lane of this.#allLanes()) lane.refuseAll();
