@@ -141,9 +141,12 @@ function checkStore(store: unknown, name: string): asserts store is LockStore {
     (method) => typeof (store as Record<string, unknown> | null | undefined)?.[method] !== 'function',
   );
   if (missing.length === 0) return;
+  const fix =
+    store instanceof Promise
+      ? 'Await it, in the useFactory of forRootAsync().'
+      : "Give what redisStore(), postgresStore() or another store's function returns.";
   throw new LockOptionsError(
-    `${PLACE}: ${name} is ${show(store)}, which is no store (it has no ${missing.join('(), no ')}()). ` +
-      'Give what redisStore(), sqliteStore() or memoryStore() returns.',
+    `${PLACE}: ${name} is ${show(store)}, which is no store (it has no ${missing.join('(), no ')}()). ${fix}`,
   );
 }
 
