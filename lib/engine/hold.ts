@@ -38,7 +38,7 @@ export class Hold extends ShownLock implements Lock, Due {
     super();
     this.acquiredAt = context.clock.now();
     this.#tenure = new Tenure(backend.store, grant.storeHold, request, this.acquiredAt);
-    grant.storeHold.onLost = (cause) => this.lose('its store no longer has it', cause);
+    grant.storeHold.onLost = (cause) => this.lose('its store no longer answers for it', cause);
     context.holds.add(this);
     context.watchdog.watch(this);
   }

@@ -18,7 +18,10 @@ export function logLockEvents(
   const warn = seldom(EVERY, now, (line) => logger.warn(line));
   const fail = seldom(EVERY, now, (line) => logger.error(line));
 
-  events.on('lost', ({ error, held }) => logger.error(`${error.message} (after ${Math.round(held)} ms)`));
+  events.on('lost', ({ error, held }) => {
+    const why = error.cause === undefined ? '' : `: ${text(error.cause)}`;
+    logger.error(`${error.message}${why} (after ${Math.round(held)} ms)`);
+  });
   events.on('renewalFailed', ({ key, store, remaining, cause }) => {
     warn(
       `renewal of ${store}`,

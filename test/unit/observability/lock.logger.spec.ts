@@ -37,13 +37,14 @@ it('tells contention to who debugs, and to nobody else', () => {
 it('tells each lost lock as an error, and outages as warnings', () => {
   const error = new Error('The lock on "order:7" is not held any more: gone');
   events.emit('lost', { ...about, held: 12.3, error, atRelease: false });
-  events.emit('lost', { ...about, held: 12.3, error, atRelease: true });
+  const cause = new Error('its session ended');
+  events.emit('lost', { ...about, held: 12.3, error: Object.assign(error, { cause }), atRelease: true });
   events.emit('unavailable', outage);
   events.emit('renewalFailed', { ...about, remaining: 900, cause: undefined });
   events.emit('releaseFailed', { ...about, cause: 'odd' });
   expect(lines).toEqual([
     ['error', 'The lock on "order:7" is not held any more: gone (after 12 ms)'],
-    ['error', 'The lock on "order:7" is not held any more: gone (after 12 ms)'],
+    ['error', 'The lock on "order:7" is not held any more: gone: its session ended (after 12 ms)'],
     ['warn', '"order:7" was not locked: the store "main" is unavailable: no route'],
     ['warn', 'No answer from the store "main" to the renewal of "order:7"; its lock ends in 900 ms: no answer in time'],
     ['warn', `No answer from the store "main" to the release of "order:7", which is tried again: 'odd'`],
