@@ -97,6 +97,8 @@ export function resolveModuleOptions(options: LockModuleOptions): ResolvedModule
   for (const [name, value] of Object.entries(options)) {
     if (OWN_NAMES.includes(name)) own[name] = value;
     else if (LOCK_DEFAULTS.includes(name as never)) rest[name] = value;
+    else if (name === 'isGlobal')
+      throw new LockOptionsError(`${PLACE}: isGlobal stands beside useFactory, not in what it returns.`);
     else throw unknownOption(name, PLACE, [...OWN_NAMES, ...LOCK_DEFAULTS, 'isGlobal']);
   }
   const stores = resolveStores(options);
@@ -118,7 +120,7 @@ export function resolveModuleOptions(options: LockModuleOptions): ResolvedModule
       errors: resolveErrors(options.errors),
     },
     instance: resolveInstance(options.instance),
-    clock: options.clock,
+    clock: resolveClock(options.clock),
     telemetry: resolveTelemetry(options.telemetry),
   };
 }
@@ -165,6 +167,11 @@ function resolveDefaultStore(stores: ReadonlyMap<string, LockStore>, given: stri
 }
 
 function resolveHandOff(given: HandOffOptions | undefined): HandOffLimits {
+  if (given !== undefined && !isObject(given)) {
+    throw new LockOptionsError(
+      `${PLACE}: handOff is ${show(given)}, but must be an object: { max: 16, time: '50ms' }.`,
+    );
+  }
   const { max = 16, time = '50ms', ...others } = given ?? {};
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) throw unknownOption(`handOff.${unknown}`, PLACE, ['handOff.max', 'handOff.time']);
@@ -178,6 +185,15 @@ function resolveErrors(given: unknown): LockErrorAnswer | undefined {
   if (given === undefined || typeof given === 'function') return given as LockErrorAnswer | undefined;
   throw new LockOptionsError(
     `${PLACE}: errors is ${show(given)}, but must be a function: (error, context) => what to raise instead.`,
+  );
+}
+
+function resolveClock(given: LockModuleOptions['clock']): LockModuleOptions['clock'] {
+  if (given === undefined) return undefined;
+  if (['now', 'after'].every((name) => typeof (given as unknown as Record<string, unknown>)[name] === 'function'))
+    return given;
+  throw new LockOptionsError(
+    `${PLACE}: clock is ${show(given)}, but must have now() and after(), as manualClock() has.`,
   );
 }
 

@@ -20,12 +20,18 @@ export class LockExplorer implements OnModuleInit {
    * @throws LockOptionsError when a method names a store that the module does not have, asks more of it than it can give, or has
    *   options that contradict the module's
    */
-  onModuleInit(): void {
-    this.#lookForOthers();
-    for (const { metatype } of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
-      const prototype = typeof metatype === 'function' ? (metatype.prototype as object | undefined) : undefined;
-      if (prototype) this.#check(prototype);
+  async onModuleInit(): Promise<void> {
+    try {
+      for (const { metatype } of [...this.discovery.getProviders(), ...this.discovery.getControllers()]) {
+        const prototype = typeof metatype === 'function' ? (metatype.prototype as object | undefined) : undefined;
+        if (prototype) this.#check(prototype);
+      }
+    } catch (error) {
+      // Nest closes nothing of an application that did not start: the stores' connections would keep the process alive.
+      await this.engine.close(0);
+      throw error;
     }
+    this.#lookForOthers();
   }
 
   /** Meant where each is seen by some modules only, a mistake more often. */

@@ -57,6 +57,7 @@ export function DistributedLock(key: KeySource, options: DistributedLockOptions 
     const { condition, returns, abortOnDisconnect, ...rest } = checkDecoratorOptions(options, place);
     const given = { ...rest, template: rest.template ?? (typeof key === 'function' ? undefined : key) };
     const shape = returns ?? returnShape(target, name, method, place);
+    refuseAsync(method, shape, place);
     const id = Symbol(place);
     const locked = LOCKED[shape]({
       id,
@@ -74,6 +75,14 @@ export function DistributedLock(key: KeySource, options: DistributedLockOptions 
     UseInterceptors(LockInterceptor)(target, name, descriptor);
   };
   return decorate as unknown as LockedMethodDecorator<never>;
+}
+
+/** An async function gives a promise of it, which nobody would subscribe to or iterate over: the body would never run. */
+function refuseAsync(method: Method, shape: ReturnShape, place: string): void {
+  if (shape === 'promise' || Object.prototype.toString.call(method) !== '[object AsyncFunction]') return;
+  throw new LockOptionsError(
+    `${place}: returns is '${shape}', but the method is async and returns a promise. Leave one out.`,
+  );
 }
 
 function returnShape(target: object, name: string | symbol, method: Method, place: string): ReturnShape {

@@ -48,6 +48,12 @@ export function lockedAsyncIterable(locked: LockedMethod): Method {
           next: (value: unknown) => resource.runInAsyncScope(() => iterator.next(value)),
           return: (value?: unknown) =>
             resource.runInAsyncScope(async () => (await iterator.return?.(value)) ?? { done: true, value }),
+          throw: (error: unknown) =>
+            resource.runInAsyncScope(async () => {
+              if (iterator.throw) return iterator.throw(error);
+              await iterator.return?.();
+              throw error;
+            }),
         }),
       };
     } finally {

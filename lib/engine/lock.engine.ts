@@ -209,7 +209,8 @@ export class LockEngine implements EngineContext, LockTelemetrySource {
     for (const lane of this.#allLanes()) lane.refuseAll({ nested: false });
     if (this.holds.size === 0 || timeout === 0) return;
     await new Promise<void>((resolve) => {
-      const timer = this.clock.after(timeout, resolve, true);
+      // Real time: a test's clock stands still while its application is closed.
+      const timer = systemClock.after(timeout, resolve, true);
       this.#onDrained = () => {
         timer.cancel();
         resolve();

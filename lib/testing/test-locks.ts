@@ -1,5 +1,6 @@
 import type { Clock, LockStore, StoreGuarantees, StoreHold } from '../contract/index.js';
 import { fencingToken } from '../engine/fencing-token.js';
+import { checkKey } from '../keys/index.js';
 import { refuseUnknown } from '../options/known-options.js';
 import { MemoryStore } from '../stores/memory/memory.store.js';
 import { Outage, type OutageOptions } from './outage.js';
@@ -97,6 +98,7 @@ export class TestLocks {
    * @throws Error when the key is held already
    */
   contend(key: string, holder = 'somebody else'): Rival {
+    checkKey(key, 'contend()');
     const before = this.holder(key);
     if (before !== undefined) {
       throw new Error(
@@ -138,9 +140,11 @@ export class TestLocks {
     this.#outage.end();
   }
 
-  /** For the end of a test: rivals give their keys back, the store answers, and nothing was {@link taken}. */
+  /** For the end of a test: every key is free, also one that `minHold` keeps, the store answers, and nothing was {@link taken}. */
   reset(): void {
     for (const rival of this.#rivals.values()) rival.release();
+    for (const key of this.#holds.keys()) void this.#memory.forceRelease(key);
+    this.#holds.clear();
     this.available();
     this.#taken = [];
   }

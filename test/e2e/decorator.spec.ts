@@ -259,6 +259,14 @@ describe('@DistributedLock on a service', () => {
         if (fail) throw new Error('in the iteration');
         yield 2;
       }
+      @DistributedLock('k')
+      async *careful(): AsyncGenerator<string> {
+        try {
+          yield 'first';
+        } catch (error) {
+          yield `caught ${(error as Error).message}`;
+        }
+      }
     }
     const started = await start(Service);
     const service = started.it;
@@ -269,6 +277,14 @@ describe('@DistributedLock on a service', () => {
       expect([number, await held()]).toEqual([1, true]);
       break;
     }
+    expect(await held()).toBe(false);
+    const careful = service.careful();
+    await careful.next();
+    expect((await careful.throw(new Error('from outside'))).value).toBe('caught from outside');
+    expect([(await careful.next()).done, await held()]).toEqual([true, false]);
+    const plain = service.numbers(false);
+    await plain.next();
+    await expect(plain.throw(new Error('from outside'))).rejects.toThrow('from outside');
     expect(await held()).toBe(false);
   });
 
@@ -491,6 +507,16 @@ describe('@DistributedLock where it cannot work', () => {
         return A;
       }),
       /no option "signal"/,
+    ],
+    [
+      'another shape than an async method can return',
+      define(() => {
+        class A {
+          @DistributedLock('k', { returns: 'observable' } as never) async x(): Promise<void> {}
+        }
+        return A;
+      }),
+      /on A.x: returns is 'observable', but the method is async/,
     ],
     [
       'a wrong condition',

@@ -178,6 +178,28 @@ describe('LockModule', () => {
     await app.close();
   });
 
+  it('closes its stores where a method keeps the application from starting', async () => {
+    @Injectable()
+    class Jobs {
+      @DistributedLock('job', { store: 'nope' })
+      async run(): Promise<void> {}
+    }
+    const { store, count } = counting();
+    const module = Test.createTestingModule({ imports: [LockModule.forRoot({ store })], providers: [Jobs] });
+    const app = (await module.setLogger(silent).compile()).createNestApplication();
+    await expect(app.init()).rejects.toThrow(/Jobs\.run: .*"?'?nope/);
+    expect(count).toEqual({ opened: 1, closed: 1 });
+  });
+
+  it('closes in real time where the clock of a test stands still', async () => {
+    const app = await compile(
+      LockModule.forRoot({ store: memoryStore(), clock: manualClock(), shutdownTimeout: '50ms' }),
+    );
+    const lock = await app.get(LockService).acquire('never given back');
+    await app.close();
+    expect(lock.held).toBe(false);
+  });
+
   it('warns once of an application that configures it twice', async () => {
     const warned: string[] = [];
     const logger = { ...silent, warn: (line: string) => void warned.push(line) };

@@ -200,3 +200,16 @@ it('refuses a misspelt option', () => {
   expect(() => locks.unavailable({ rety: true } as never)).toThrow(/unavailable\(\): there is no option "rety"/);
   expect(() => memoryStore({ clok: manualClock() } as never)).toThrow(/memoryStore: there is no option "clok"/);
 });
+
+it('refuses a rival without a key', () => {
+  for (const key of ['', 5, ['x', 'y']]) expect(() => locks.contend(key as never)).toThrow(/contend\(\)/);
+});
+
+it('frees with reset() what minHold keeps', async () => {
+  const first = service('a');
+  expect(await first.withLock('job', { minHold: '1m' }, () => 'ran')).toBe('ran');
+  expect(locks.held('job')).toBe(true);
+  locks.reset();
+  expect(locks.held('job')).toBe(false);
+  expect(await service('b').withLock('job', { wait: 0 }, () => 'ran')).toBe('ran');
+});
