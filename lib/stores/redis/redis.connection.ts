@@ -53,6 +53,11 @@ export class RedisConnection {
     return this.driver.address;
   }
 
+  /** Why nothing can be sent now, or `undefined`. */
+  get trouble(): LockUnavailableError | undefined {
+    return this.driver.ready ? undefined : this.#readiness.trouble;
+  }
+
   /** Waits until the client is connected. */
   async connect(timeout: number): Promise<void> {
     await this.#readiness.wait({ timeout, patient: true });

@@ -8,6 +8,8 @@ export interface ConnectionListener {
 
 /** The one connection on which a process hears its wake-up messages. Ours to close. Connects at its first use. */
 export interface RedisSubscriber {
+  /** Called when the connection has failed, and with each try to connect anew that fails. */
+  onTrouble?: (() => void) | undefined;
   /** Settles when the server has confirmed. Subscribes anew by itself after a reconnect. */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>;
   unsubscribe(channel: string): Promise<void>;

@@ -51,6 +51,11 @@ export class Readiness {
     }
   }
 
+  /** Why the client cannot be used. */
+  get trouble(): LockUnavailableError {
+    return this.#late();
+  }
+
   /** Rejects everybody who waits. */
   close(error: unknown): void {
     for (const waiter of [...this.#waiters]) waiter.reject(error);

@@ -23,7 +23,7 @@ export class RedisSession {
 
   private constructor(
     private readonly driver: RedisDriver,
-    private readonly connection: RedisConnection,
+    readonly connection: RedisConnection,
     private readonly settings: RedisSettings,
     private readonly owned: boolean,
     private readonly keys: RedisKeys,

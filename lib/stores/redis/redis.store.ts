@@ -63,7 +63,12 @@ export class RedisStore implements LockStore {
   async acquire(request: AcquireRequest): Promise<AcquireResult> {
     const session = this.#opened.get();
     if (!request.wait) return this.#tryOnce(session, request);
-    return session.wakeUps.during(request.owner, (bell) => this.#wait(session, request, bell));
+    // The wait may end before it is known what becomes of a try.
+    const onTrouble = (): void => {
+      const cause = session.connection.trouble;
+      if (cause !== undefined) request.onStatus({ kind: 'unreachable', cause });
+    };
+    return session.wakeUps.during(request.owner, (bell) => this.#wait(session, request, bell), onTrouble);
   }
 
   async abandon(key: string, owner: string): Promise<void> {

@@ -18,13 +18,14 @@ export interface ListeningConnection {
  * for as long as it is not connected.
  */
 export class Subscriptions implements RedisSubscriber {
+  onTrouble: (() => void) | undefined;
   readonly #listeners = new Map<string, (message: string) => void>();
   readonly #sent = new Set<string>();
   #arrival: Promise<void> | undefined;
 
   constructor(private readonly connection: ListeningConnection) {
     // An error that nobody listens to ends the process, or is printed. It reconnects by itself, and the poll bridges the gap.
-    connection.on('error', () => undefined);
+    connection.on('error', () => this.onTrouble?.());
     connection.on('ready', () => void this.#restore().catch(() => undefined));
   }
 

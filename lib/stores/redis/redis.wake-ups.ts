@@ -7,17 +7,30 @@ import { unavailable } from './redis.errors.js';
 
 const OWNER_LENGTH = 32;
 
+interface Wait {
+  readonly bell: Doorbell;
+  readonly onTrouble: () => void;
+}
+
 /** The wake-up messages of one process: each names the owner that a lock was reserved for, and the key. */
 export class WakeUps {
   /** Where this process listens. Its entries in the queues carry it. */
   readonly channelId = randomBytes(16).toString('hex');
-  readonly #bells = new Map<string, Doorbell>();
+  readonly #waits = new Map<string, Wait>();
 
   constructor(
     private readonly subscriber: RedisSubscriber,
     /** Told of a reservation for an owner that does not wait here any more. */
     private readonly onUnclaimed: (key: string, owner: string) => void,
-  ) {}
+  ) {
+    // Whoever waits looks at once: a server that has gone must not be taken for a lock that is held.
+    subscriber.onTrouble = () => {
+      for (const { bell, onTrouble } of this.#waits.values()) {
+        onTrouble();
+        bell.ring();
+      }
+    };
+  }
 
   async subscribe(prefix: string, timeout: number, address: string): Promise<void> {
     const channel = prefix + this.channelId;
@@ -32,27 +45,31 @@ export class WakeUps {
     });
   }
 
-  /** Runs `wait` with a bell that is rung for `owner`. */
-  async during<T>(owner: string, wait: (bell: Doorbell) => Promise<T>): Promise<T> {
+  /**
+   * Runs `wait` with a bell that is rung for `owner`.
+   *
+   * @param onTrouble called when the connection for messages fails, and whenever it cannot be made anew
+   */
+  async during<T>(owner: string, wait: (bell: Doorbell) => Promise<T>, onTrouble = (): void => undefined): Promise<T> {
     const bell = new Doorbell();
-    this.#bells.set(owner, bell);
+    this.#waits.set(owner, { bell, onTrouble });
     try {
       return await wait(bell);
     } finally {
-      if (this.#bells.get(owner) === bell) this.#bells.delete(owner);
+      if (this.#waits.get(owner)?.bell === bell) this.#waits.delete(owner);
     }
   }
 
   /** Ends every wait with `reason`. */
   close(reason: unknown): void {
     this.subscriber.destroy();
-    for (const bell of this.#bells.values()) bell.break(reason);
+    for (const { bell } of this.#waits.values()) bell.break(reason);
   }
 
   #receive(message: string): void {
     const owner = message.slice(0, OWNER_LENGTH);
-    const bell = this.#bells.get(owner);
-    if (bell) bell.ring();
+    const wait = this.#waits.get(owner);
+    if (wait) wait.bell.ring();
     else this.onUnclaimed(message.slice(OWNER_LENGTH + 1), owner);
   }
 }

@@ -6,6 +6,7 @@ import { clientFamilies, type ClientFamily, type TestClient } from '../../suppor
 import { newOwner, request, take, until } from '../../support/redis-requests.js';
 import { freePort, RedisServer } from '../../support/redis-server.js';
 import { TcpProxy } from '../../support/tcp-proxy.js';
+import { TestEngine } from '../../support/test-engine.js';
 
 const cleanUps: (() => unknown)[] = [];
 const stray: unknown[] = [];
@@ -69,6 +70,20 @@ function listeners({ client }: TestClient): Record<string, number> {
 const isWin = (reply: Buffer) => reply.toString().startsWith('*2\r\n:1\r\n');
 
 describe.each(clientFamilies.map((family) => [family.name, family] as const))('with %s', (_, family) => {
+  it('takes a server that has gone in the middle of a wait for an outage, and not for a lock that is held', async () => {
+    const server = await startServer();
+    const options = { pollInterval: '30s', commandTimeout: '2s' };
+    const { store: holder } = await openWith(family, server.port, options);
+    await take(holder, 'a');
+    const engine = new TestEngine((await openWith(family, server.port, options)).store);
+    cleanUps.push(() => engine.close());
+    await engine.engine.open();
+    const waiting = timed(engine.acquire('a', { wait: 1_000 }));
+    await until(async () => (await holder.inspect('a'))?.waiters === 1);
+    await server.kill();
+    expect((await waiting).error).toMatchObject({ code: 'LOCK_UNAVAILABLE', retryable: true });
+  });
+
   it('answers in bounded time while the server is dead, and recovers by itself', async () => {
     const server = await startServer();
     const { user, store } = await openWith(family, server.port);
