@@ -19,7 +19,11 @@ export interface PgResult {
 
 /** A `Pool` of pg 8, or anything that has the same methods. */
 export interface PgPool {
-  connect(): Promise<PgClient>;
+  /**
+   * Calls `done` in the very turn in which it stops to hear the client's errors itself. A wrapper may leave `done` alone and
+   * give a promise of the client.
+   */
+  connect(done: (error: Error | undefined, client?: PgClient) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
   removeListener(event: 'error', listener: (error: Error) => void): unknown;
   readonly options?: object | undefined;
@@ -31,8 +35,14 @@ export interface PgPool {
 export type PgConfig = Readonly<Record<string, unknown>>;
 
 /** How many sessions a pool has at most, where it says so. */
-export function poolSize(pool: PgPool | undefined): number {
+export function poolSize(pool: Pick<PgPool, 'options'> | undefined): number {
   return Number((pool?.options as { max?: unknown } | undefined)?.max ?? Infinity);
+}
+
+/** Whether the pool has a session left, or room for one, so that asking for it takes no longer than connecting. */
+export function hasAnother(pool: PgPool): boolean {
+  const { idleCount = 0, totalCount = Infinity } = pool;
+  return idleCount > 0 || totalCount < poolSize(pool);
 }
 
 /** What is wrong with a pool, or nothing. */

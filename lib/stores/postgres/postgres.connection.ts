@@ -37,6 +37,7 @@ export class PgConnection implements SqlConnection {
   readonly #onNotice = (message: unknown): void =>
     this.onNotification?.((message as { payload?: string }).payload ?? '');
 
+  /** To be made in the turn in which the client comes: an error that comes with it would have no other listener. */
   constructor(
     private readonly client: PgClient,
     private readonly address: string,
@@ -44,6 +45,11 @@ export class PgConnection implements SqlConnection {
   ) {
     client.on('error', this.#onError);
     client.on('end', this.#onEnd);
+  }
+
+  /** Whether nothing can be asked of it any more. */
+  get isOver(): boolean {
+    return this.#over;
   }
 
   /** Whether it is known to be outside of any transaction. */

@@ -9,16 +9,24 @@ const FIRST_PAUSE = 100;
 const LONGEST_PAUSE = 10_000;
 // Behind transaction pooling nothing is heard, however often one tries.
 const DEAF_PAUSE = 60_000;
+// Waits that follow one another, as those of a worker in a loop, keep it. Whoever ends the pool has to wait for so long.
+const LINGER = 2_000;
 
 /**
- * Hears the releases that are announced on a channel, over one connection that lasts from the first wait to the end of the
- * store, and is made anew when it ends. While it hears nothing, waiters look often.
+ * Hears the releases that are announced on a channel, over one connection, which is made anew when it ends. It lasts from a
+ * wait until nobody has waited for a while: a pool that its owner ends waits for all that is out. While it hears nothing,
+ * waiters look often.
+ *
+ * That somebody waits is known from being asked whether it is {@link live}: every look of a waiter does.
  */
 export class PgListener implements TablePush {
   #ring: ((owner: string) => void) | undefined;
   #connection: PgConnection | undefined;
   #live = false;
   #closed = false;
+  /** Whether neither a connection nor a try for one is wanted. */
+  #resting = true;
+  #askedAt = -Infinity;
   #timer: Timer | undefined;
   #failures = 0;
 
@@ -28,18 +36,30 @@ export class PgListener implements TablePush {
   ) {}
 
   get live(): boolean {
+    this.#wake();
     return this.#live;
   }
 
   start(ring: (owner: string) => void): void {
-    if (this.#ring || this.#closed) return;
-    this.#ring = ring;
-    void this.#listen();
+    this.#ring ??= ring;
+    this.#wake();
   }
 
   async close(): Promise<void> {
     this.#closed = true;
     this.#stop();
+  }
+
+  #wake(): void {
+    this.#askedAt = performance.now();
+    if (!this.#resting || this.#closed) return;
+    this.#resting = false;
+    void this.#listen();
+  }
+
+  /** ms for which it is still wanted. Those who wait may look, and thereby ask, as rarely as every `pollInterval`. */
+  get #wanted(): number {
+    return this.#askedAt + LINGER + this.settings.pollInterval - performance.now();
   }
 
   async #listen(): Promise<void> {
@@ -55,7 +75,10 @@ export class PgListener implements TablePush {
       const heard = this.#hearItself(connection);
       connection.hearNotifications();
       await connection.query(`LISTEN "${channel}"`, [], commandTimeout);
-      if (!(await heard.announced())) {
+      const announced = await heard.announced();
+      // It has ended meanwhile, and there is another or will be.
+      if (this.#connection !== connection) return;
+      if (!announced) {
         this.#again(DEAF_PAUSE);
         return;
       }
@@ -94,7 +117,12 @@ export class PgListener implements TablePush {
   /** A connection over which nothing comes any more looks just like a quiet one. */
   #keepAlive(connection: PgConnection): void {
     const { keepAlive } = this.settings;
-    this.#timer = systemClock.after(keepAlive, () => {
+    const wanted = this.#wanted;
+    if (wanted <= 0) {
+      this.#giveBack(connection);
+      return;
+    }
+    this.#timer = systemClock.after(Math.min(keepAlive, wanted), () => {
       connection.query('SELECT 1', [], keepAlive).then(
         () => {
           if (this.#connection === connection) this.#keepAlive(connection);
@@ -106,9 +134,26 @@ export class PgListener implements TablePush {
     });
   }
 
+  #giveBack(connection: PgConnection): void {
+    this.#live = false;
+    this.#resting = true;
+    this.#connection = undefined;
+    connection.onEnded = undefined;
+    const { channel, commandTimeout } = this.settings;
+    // Whoever gets it next expects to hear nothing.
+    connection.query(`UNLISTEN "${channel}"`, [], commandTimeout).then(
+      () => connection.release(),
+      () => connection.destroy(),
+    );
+  }
+
   #again(pause: number): void {
     this.#stop();
-    if (!this.#closed) this.#timer = systemClock.after(pause, () => void this.#listen());
+    if (this.#closed) return;
+    this.#timer = systemClock.after(pause, () => {
+      this.#resting = this.#wanted <= 0;
+      if (!this.#resting) void this.#listen();
+    });
   }
 
   #stop(): void {

@@ -117,7 +117,9 @@ export function postgresSettings(options: PostgresStoreOptions): PostgresSetting
   const duration = (name: 'commandTimeout' | 'connectTimeout' | 'pollInterval' | 'keepAlive', ms: number): number =>
     parseDuration(options[name] ?? ms, { min: 10 }, name, PLACE);
   const names = postgresNames(options);
-  const size = poolSize(options.pool);
+  const { pool, connection } = options;
+  // Its own pool is made from the connection; a URL has no max.
+  const size = poolSize(pool ?? { options: Object(connection) as object });
   if (mode !== 'table' && size < 2) {
     throw wrong(`mode '${mode}' needs a pool of at least 2: a session to hold with, and one to ask with`);
   }
@@ -135,7 +137,7 @@ export function postgresSettings(options: PostgresStoreOptions): PostgresSetting
     keepAlive,
     silence: Math.max(SHORTEST_SILENCE, 6 * keepAlive),
     maxConnections,
-    // It takes a session of the pool for good.
+    // It takes a session of the pool for as long as anybody waits.
     listens: size > 1,
   };
 }

@@ -1,7 +1,7 @@
 import { systemClock } from '../../contract/index.js';
 import { LockOptionsError, LockUnavailableError } from '../../errors/index.js';
 import type { SqlPool } from '../sql/sql.connection.js';
-import { poolSize, type PgClient, type PgConfig, type PgPool } from './postgres.client.js';
+import { hasAnother, type PgClient, type PgConfig, type PgPool } from './postgres.client.js';
 import { PgConnection, type Preparing } from './postgres.connection.js';
 
 /** Where the sessions come from: a pool of the user's, or one of our own that is made at the first use. */
@@ -27,8 +27,12 @@ export class PgSessions implements SqlPool {
     const skipped: PgConnection[] = [];
     try {
       for (;;) {
-        const client = await this.#within(Math.round(end - performance.now()), pool.connect());
-        const connection = new PgConnection(client, this.address, this.#preparing);
+        const connection = await this.#take(pool, timeout, end);
+        // It has ended as soon as it was there, which says nothing about the next one.
+        if (connection.isOver) {
+          if (performance.now() < end) continue;
+          throw this.#lateError(timeout);
+        }
         if (connection.isIdle || (await connection.becomesIdle(timeout))) return connection;
         skipped.push(connection);
         if (!hasAnother(pool)) throw this.#inTransaction();
@@ -68,29 +72,53 @@ export class PgSessions implements SqlPool {
     return pool;
   }
 
-  #within(timeout: number, connecting: Promise<PgClient>): Promise<PgClient> {
+  #take(pool: PgPool, timeout: number, end: number): Promise<PgConnection> {
     return new Promise((resolve, reject) => {
-      let late = false;
-      const fail = (reason: unknown): void => {
-        late = true;
+      let settled = false;
+      const settle = (): void => {
+        settled = true;
         this.#waiting.delete(close);
         timer.cancel();
+      };
+      const fail = (reason: unknown): void => {
+        settle();
         reject(reason);
       };
       const close = (): void => fail(this.#closedError());
-      const timer = systemClock.after(timeout, () => {
-        setImmediate(() =>
-          fail(new LockUnavailableError(`no connection to PostgreSQL at ${this.address} within ${timeout} ms`)),
-        );
+      const full = !hasAnother(pool);
+      const timer = systemClock.after(Math.max(0, end - performance.now()), () => {
+        // After a blocked event loop the client may have been there long ago: it is heard of first.
+        setImmediate(() => {
+          if (!settled) fail(this.#lateError(timeout, full ? pool.totalCount : undefined));
+        });
       });
       this.#waiting.add(close);
-      connecting.then((client) => {
-        this.#waiting.delete(close);
-        timer.cancel();
-        if (late) client.release();
-        else resolve(client);
-      }, fail);
+      let heard = false;
+      const done = (error: unknown, client?: PgClient): void => {
+        // A wrapper may pass the callback on and give a promise as well.
+        if (heard) return;
+        heard = true;
+        if (!client) fail(error);
+        else if (settled) client.release();
+        else {
+          settle();
+          resolve(new PgConnection(client, this.address, this.#preparing));
+        }
+      };
+      // By its callback: when a promise is heard, an error that came with the client has already ended the process.
+      const promised = pool.connect(done) as Partial<PromiseLike<PgClient | undefined>> | undefined;
+      promised?.then?.((client) => client && done(undefined, client), done);
     });
+  }
+
+  #lateError(timeout: number, taken?: number): LockUnavailableError {
+    const within = `within ${Math.round(timeout)} ms`;
+    return new LockUnavailableError(
+      taken === undefined
+        ? `no connection to PostgreSQL at ${this.address} ${within}`
+        : `all ${taken} connections of the pool to PostgreSQL at ${this.address} are in use, or still being made: ` +
+            `none became free ${within}`,
+    );
   }
 
   #inTransaction(): LockUnavailableError {
@@ -106,12 +134,6 @@ export class PgSessions implements SqlPool {
       retryable: false,
     });
   }
-}
-
-/** Whether the pool has a session left, or room for one, so that asking for it takes no longer than connecting. */
-function hasAnother(pool: PgPool): boolean {
-  const { idleCount = 0, totalCount = Infinity } = pool;
-  return idleCount > 0 || totalCount < poolSize(pool);
 }
 
 async function ownPool(config: PgConfig): Promise<PgPool> {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import pg from 'pg';
 import { LockErrorCode } from '../../../lib/errors/index.js';
-import { postgresStore, type PgPool, type PostgresMode } from '../../../lib/stores/postgres/index.js';
+import { postgresStore, type PgClient, type PgPool, type PostgresMode } from '../../../lib/stores/postgres/index.js';
 import { restoreSettings, setLimits } from '../../../lib/stores/postgres/session-settings.js';
 import { PostgresBackend } from '../../support/postgres-backend.js';
 import { until } from '../../support/redis-requests.js';
@@ -46,7 +46,7 @@ Object.defineProperty(OlderClient.prototype, 'getTransactionStatus', { value: un
 function secretive(inner: pg.Pool): PgPool {
   const on = inner.on.bind(inner) as PgPool['on'];
   const removeListener = inner.removeListener.bind(inner) as PgPool['removeListener'];
-  const connect: PgPool['connect'] = async () => {
+  const connect = async (): Promise<PgClient> => {
     const client = await inner.connect();
     return {
       query: (config) => client.query(config as pg.QueryConfig),

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { LockErrorCode } from '../../../lib/errors/index.js';
 import { postgresSchema, postgresStore, type PostgresStoreOptions } from '../../../lib/stores/postgres/index.js';
+import { postgresSettings } from '../../../lib/stores/postgres/postgres.options.js';
 import { toLockError } from '../../../lib/stores/postgres/postgres.errors.js';
 
 const connection = 'postgres://app:s3cret@db.example:5433/shop';
@@ -40,6 +41,12 @@ const wrong: [what: string, options: unknown, says: RegExp][] = [
     /less than the pool's max \(5\)/,
   ],
   ['a pool of one for sessions', { pool: pool(1), mode: 'advisory' }, /pool of at least 2/],
+  ['a pool of its own of one for sessions', { connection: { max: 1 }, mode: 'row' }, /pool of at least 2/],
+  [
+    'as many sessions as its own pool has',
+    { connection: { max: 4 }, mode: 'advisory', maxConnections: 4 },
+    /less than the pool's max \(4\)/,
+  ],
   ['a switch that is none', { connection, createTable: 'no' }, /createTable is 'no'/],
 ];
 
@@ -59,6 +66,13 @@ test('accepts a pool, a URL, an URL object and options of pg', () => {
   for (const options of [{ pool: pool(10) }, { connection }, { connection: new URL(connection) }, { connection: {} }]) {
     expect(postgresStore(options).name).toBe('postgres');
   }
+});
+
+test('the max of a pool of its own counts as that of another pool does', () => {
+  const settings = (max?: number) => postgresSettings({ connection: max === undefined ? {} : { max }, mode: 'row' });
+  expect([settings(4).maxConnections, settings(30).maxConnections, settings().maxConnections]).toEqual([3, 10, 10]);
+  expect(postgresSettings({ connection: { max: 1 } }).listens).toBe(false);
+  expect(postgresSettings({ connection }).listens).toBe(true);
 });
 
 test('each mode says what it promises', () => {
