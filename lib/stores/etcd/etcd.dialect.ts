@@ -3,7 +3,7 @@ import { LockUnavailableError, type LockError } from '../../errors/index.js';
 import { Opened } from '../shared/opened.js';
 import type { Entered, Entry, Place, QueueClaim, QueueDialect } from '../shared/queue/queue.dialect.js';
 import { EtcdEntries, entryWith } from './etcd.entries.js';
-import { unavailable } from './etcd.errors.js';
+import { unavailable, unreached } from './etcd.errors.js';
 import { EtcdNames, labelOf } from './etcd.names.js';
 import type { EtcdSettings } from './etcd.options.js';
 import { ownClients } from './etcd.own-clients.js';
@@ -134,7 +134,7 @@ export class EtcdDialect implements QueueDialect<EtcdSession> {
       await probe(requests, this.names, connectTimeout);
     } catch (error) {
       routes.close();
-      throw error;
+      throw unreached(routes.address, connectTimeout, error);
     }
     const watches = new EtcdWatches(routes, { interval: pollInterval, timeout: commandTimeout });
     const sessions = new EtcdSessions(requests, this.names, watches, commandTimeout);

@@ -26,6 +26,8 @@ const PERMANENT =
   /permission denied|authentication failed|authentication is not enabled|user name (is empty|not found)|user is not|invalid auth/i;
 const LEASE_GONE = /requested lease not found|EtcdLeaseInvalidError/;
 const LEASE_EXISTS = /lease already exists/;
+// A call that has got as far as a connection says which.
+const CONNECTED = /remote_addr/;
 const STALE_LOGIN = /revision of auth store is old|auth: revision in header is old|invalid auth token/;
 
 export function failureOf(error: unknown): Failure {
@@ -57,6 +59,25 @@ export function unavailable(address: string, error: unknown): LockError {
   const text = textOf(error);
   const permanent = code === PERMISSION_DENIED || code === UNIMPLEMENTED || PERMANENT.test(text);
   return new LockUnavailableError(`etcd at ${address}: ${text}`, { cause: clean(error), retryable: !permanent });
+}
+
+/**
+ * What `open()` says when no member was reached, or none answered, within `timeout` ms. Any other failure stays as it is: a server that has said
+ * what is wrong was reached.
+ */
+export function unreached(address: string, timeout: number, failure: unknown): unknown {
+  const { cause } = Object(failure) as { cause?: unknown };
+  const text = textOf(cause);
+  const late = isDeadline(cause);
+  if (!(late || codeOf(cause) === UNAVAILABLE) || text.includes('etcdserver:')) return failure;
+  const problem = late && CONNECTED.test(text) ? 'gave no answer' : 'cannot be reached';
+  const reason = late ? '' : `: ${text}`;
+  return new LockUnavailableError(`etcd at ${address} ${problem} within ${timeout} ms${reason}`, { cause });
+}
+
+/** That a call's time was over, which says nothing of why. */
+export function isDeadline(error: unknown): boolean {
+  return codeOf(error) === DEADLINE_EXCEEDED;
 }
 
 /** A copy that can be logged: a client's own error may carry the call's metadata, and with that the login. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
 import type { EtcdCallOptions, EtcdClient, EtcdTxnReply } from './etcd.client.js';
-import { failureOf, isStaleLogin, unavailable } from './etcd.errors.js';
+import { failureOf, isDeadline, isStaleLogin, unavailable } from './etcd.errors.js';
 import type { EtcdRoute, EtcdRoutes } from './etcd.routes.js';
 
 export interface Answer<T> {
@@ -86,6 +86,8 @@ class Request<T> {
   readonly #start = systemClock.now();
   readonly #until: number;
   #sent = 0;
+  /** The last failure that says more than that the time was over. */
+  #telling: Error | undefined;
 
   constructor(
     private readonly routes: EtcdRoutes,
@@ -100,7 +102,7 @@ class Request<T> {
       const timer = systemClock.after(this.timeout + GRACE, () => {
         this.unsure = true;
         // A process that was blocked runs its timers before it reads: what has come in by now is heard first.
-        setImmediate(() => setImmediate(() => reject(this.#late())));
+        setImmediate(() => setImmediate(() => reject(this.#telling ?? this.#late())));
       });
       this.#try(closed)
         .then(resolve, reject)
@@ -120,7 +122,8 @@ class Request<T> {
         const renewable = isStaleLogin(error) && failures === 0;
         if (renewable) this.routes.renew(route);
         else this.routes.failed(route);
-        if (closed() || !(failure.transient || renewable) || this.#left() <= 0) throw error;
+        if (failure.transient && !isDeadline(error)) this.#telling = error as Error;
+        if (closed() || !(failure.transient || renewable) || this.#left() <= 0) throw this.#reason(error);
       }
       // Nobody is asked twice in a row without a pause.
       const pause = Math.min(FIRST_PAUSE * 2 ** Math.floor(failures / this.routes.count), LONGEST_PAUSE);
@@ -154,6 +157,11 @@ class Request<T> {
 
   #left(): number {
     return this.#until - systemClock.now();
+  }
+
+  /** The last try may have had no time left: an earlier one says why. */
+  #reason(last: unknown): unknown {
+    return isDeadline(last) ? (this.#telling ?? last) : last;
   }
 
   #late(): LockUnavailableError {

@@ -17,7 +17,7 @@ export interface EtcdLockStore extends LockStore {
    * @param lock of this store, as a body is handed it
    * @returns a clause for each of its keys, for `if()` and `and()` of the etcd3 client that the store was given, or of another one without a namespace
    * @throws LockLostError when it is known to be lost
-   * @throws LockOptionsError when the lock is of another store
+   * @throws LockOptionsError when the lock is of another store, or no lock
    * @example
    * ```ts
    * const [clause] = store.guardTxn(lock);
@@ -41,7 +41,7 @@ export class EtcdStore extends QueueStore<EtcdSession> implements EtcdLockStore 
     const { names } = this.#dialect;
     return guardOf(
       lock,
-      (key) => this.holdOf(key),
+      (key) => this.holdsOf(key),
       ({ key, owner, fence }): EtcdClause => [names.entry(key, owner), 'Create', '==', String(fence)],
     );
   }

@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { LockUnavailableError } from '../../errors/index.js';
 import { closedError, notOpenError } from '../shared/store-state.js';
-import { CLIENT_STATE, type ClientCalls } from './zookeeper.client.js';
+import { isConnected, type ClientCalls } from './zookeeper.client.js';
 import { codeOf, ZK } from './zookeeper.errors.js';
 import { Link } from './zookeeper.link.js';
 import { kill } from './zookeeper.mending.js';
@@ -8,6 +9,9 @@ import type { ZookeeperSettings } from './zookeeper.options.js';
 import { ownClient } from './zookeeper.own-client.js';
 import { SessionKeeper, type KeeperEvents } from './session.keeper.js';
 import type { ZookeeperSession } from './zookeeper.session.js';
+
+/** ms between two readings. */
+const PAUSE = 20;
 
 /** The way to the servers: the client of the day, and its session. */
 export class Access {
@@ -66,6 +70,8 @@ export class Access {
       } catch (error) {
         if (codeOf(error) !== ZK.connectionLoss || performance.now() > end) throw error;
       }
+      // A client may refuse at once and call itself connected: only a turn of the event loop lets it hear of the end of its connection.
+      await sleep(PAUSE);
     }
   }
 
@@ -91,7 +97,7 @@ export class Access {
   /** Whether there is one for a new session: our own can be made, yours has to be connected again. */
   #hasClient(): boolean {
     const { source } = this.settings;
-    return !('client' in source) || (source.client as ClientCalls).getState().code === CLIENT_STATE.connected;
+    return !('client' in source) || isConnected(source.client as ClientCalls);
   }
 
   /** A new session needs a new client: the library's has only one. */

@@ -24,6 +24,9 @@ export const ACCEPTED_CLIENT = 'what createClient() of node-zookeeper-client ret
 /** The codes of the library's `State`. */
 export const CLIENT_STATE = { disconnected: 0, connected: 3, authFailed: 4, expired: -122 } as const;
 
+/** The codes of the library's connection manager. */
+export const MANAGER_STATE = { connecting: 1, closing: -1, closed: -2 } as const;
+
 /** Numbers of 64 bits are buffers in this library, because it is older than BigInt. */
 export interface Stat {
   readonly czxid: Buffer;
@@ -73,6 +76,11 @@ export interface ConnectionManager {
 export interface ClientRequest {
   readonly header: { type: number };
   toBuffer(): Buffer;
+}
+
+/** Whether requests can be sent. A client that is being closed calls itself connected until it is. */
+export function isConnected(client: ClientCalls): boolean {
+  return client.getState().code === CLIENT_STATE.connected && client.connectionManager?.state !== MANAGER_STATE.closing;
 }
 
 const METHODS = [

@@ -1,12 +1,10 @@
 import { systemClock, type Timer } from '../../contract/index.js';
 import { LockUnavailableError, type LockError } from '../../errors/index.js';
-import { CLIENT_STATE, type ClientCalls } from './zookeeper.client.js';
+import { CLIENT_STATE, isConnected, MANAGER_STATE, type ClientCalls } from './zookeeper.client.js';
 import { Calls } from './zookeeper.calls.js';
 import { kill } from './zookeeper.mending.js';
 import type { ZookeeperSettings } from './zookeeper.options.js';
 import { Watches } from './zookeeper.watches.js';
-
-const MANAGER = { connecting: 1, closed: -2 } as const;
 
 /** Who must know what becomes of a client. */
 export interface LinkListener {
@@ -30,7 +28,8 @@ export class Link {
   readonly #waiting = new Set<() => void>();
   readonly #onState = ({ code }: { readonly code: number }): void => this.#changed(code);
   readonly #onManagerState = (state: number): void => {
-    if (state === MANAGER.connecting) this.#since = performance.now();
+    if (state === MANAGER_STATE.connecting) this.#since = performance.now();
+    else if (state === MANAGER_STATE.closing) this.#closedByUser();
   };
 
   constructor(
@@ -44,7 +43,7 @@ export class Link {
     client.on('state', this.#onState);
     client.connectionManager?.on?.('state', this.#onManagerState);
     if (owned) client.connect();
-    else if (client.getState().code === CLIENT_STATE.connected) this.#changed(CLIENT_STATE.connected);
+    else if (isConnected(client)) this.#changed(CLIENT_STATE.connected);
   }
 
   get connected(): boolean {
@@ -105,6 +104,11 @@ export class Link {
     );
   }
 
+  /** Its session ends at the server as soon as that hears of it: whoever holds is told before. */
+  #closedByUser(): void {
+    this.#fail(new LockUnavailableError(`zookeeper at ${this.address}: the client was closed${this.#advice()}`));
+  }
+
   /** Gives the connection up, so that the client makes the next one, with the next server and in the same session. */
   drop(reason: string): void {
     // With an error: the library then also clears its timer for this connection, which would hit the next one.
@@ -113,7 +117,7 @@ export class Link {
 
   /** Whether it has been trying to connect for longer than `limit` ms. The library waits for a server's greeting for ever. */
   connectingFor(limit: number): boolean {
-    const connecting = this.client.connectionManager?.state === MANAGER.connecting;
+    const connecting = this.client.connectionManager?.state === MANAGER_STATE.connecting;
     return !this.#connected && connecting && performance.now() - this.#since > limit;
   }
 
@@ -135,7 +139,7 @@ export class Link {
         resolve();
       };
       const onState = (state: number): void => {
-        if (state === MANAGER.closed) done();
+        if (state === MANAGER_STATE.closed) done();
       };
       const timer: Timer = systemClock.after(this.settings.commandTimeout, done, true);
       manager?.on?.('state', onState);

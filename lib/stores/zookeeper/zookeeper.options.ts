@@ -146,6 +146,9 @@ function connectionStringOf(value: unknown): string {
     const chroot = slash === -1 ? '/' : value.slice(slash);
     const servers = slash === -1 ? value : value.slice(0, slash);
     if (!hosts.test(servers)) throw notConnectable(value);
+    const portless = servers.split(',').find((server) => !server.includes(':'));
+    if (portless !== undefined)
+      throw wrong(`connectionString has '${portless}' without a port, but must look like 'host:2181,host:2181'`);
     for (const port of servers.match(/(?<=:)\d+/g) ?? []) {
       if (Number(port) < 1 || Number(port) > 65_535)
         throw wrong(`connectionString has the port ${port}, but must have one from 1 to 65535`);

@@ -17,7 +17,7 @@ export interface ZookeeperLockStore extends LockStore {
    * @param lock of this store, as a body is handed it
    * @returns the arguments of a `check()` for each of its keys, for a client with the same chroot that may read the lock's nodes
    * @throws LockLostError when it is known to be lost
-   * @throws LockOptionsError when the lock is of another store
+   * @throws LockOptionsError when the lock is of another store, or no lock
    * @example
    * ```ts
    * const [check] = store.guardTxn(lock);
@@ -44,7 +44,7 @@ export class ZookeeperStore extends QueueStore<ZookeeperSession> implements Zook
     };
     return guardOf(
       lock,
-      (key) => this.holdOf(key),
+      (key) => this.holdsOf(key),
       ({ owner }) => clauseOf(owner),
     );
   }

@@ -1,5 +1,7 @@
 import { execFile } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +11,7 @@ import { Test } from '@nestjs/testing';
 import { Etcd3, type IKeyValue } from 'etcd3';
 import { LockModule, LockService } from '../../../lib/index.js';
 import { etcdStore, type EtcdLockStore, type EtcdStoreOptions } from '../../../lib/stores/etcd/index.js';
+import { memoryStore } from '../../../lib/stores/memory/index.js';
 import { EtcdDialect } from '../../../lib/stores/etcd/etcd.dialect.js';
 import { etcdSettings } from '../../../lib/stores/etcd/etcd.options.js';
 import { ownClients } from '../../../lib/stores/etcd/etcd.own-clients.js';
@@ -522,6 +525,38 @@ describe('a client of one’s own', () => {
   }, 20_000);
 });
 
+describe('open()', () => {
+  const opened = (hosts: string | string[]) => failureOf(open({ hosts, connectTimeout: '400ms' }));
+
+  it('says that nobody listens, in words of its own, and why', async () => {
+    fresh();
+    const free = await portOfNobody();
+    for (const hosts of [`http://127.0.0.1:${free}`, [`http://127.0.0.1:${free}`, `http://localhost:${free}`]]) {
+      const error = await opened(hosts);
+      expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', retryable: true });
+      expect(error.message).toMatch(
+        /^etcd at http:\/\/127\.0\.0\.1:\d+.* cannot be reached within 400 ms: .*ECONNREFUSED/,
+      );
+      expect(error.cause).toMatchObject({ message: expect.stringContaining('ECONNREFUSED') });
+    }
+  });
+
+  it('says so of a server of another kind, and of one that says nothing', async () => {
+    fresh();
+    for (const answer of ['HTTP/1.1 400 Bad Request\r\n\r\n', undefined]) {
+      const server = createServer((socket) => {
+        socket.on('error', () => undefined);
+        socket.on('data', () => answer && socket.end(answer));
+      });
+      const port = await listening(server);
+      const error = await opened(`http://127.0.0.1:${port}`);
+      expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', retryable: true, cause: expect.any(Error) });
+      expect(error.message).toMatch(/ cannot be reached within 400 ms/);
+      expect(error.message).not.toMatch(/DEADLINE_EXCEEDED|LB pick|name resolution/);
+    }
+  });
+});
+
 describe('permissions and TLS', () => {
   it('logs in, and says what is wrong with a password or a permission without telling secrets', async () => {
     fresh();
@@ -619,7 +654,7 @@ describe('guardTxn()', () => {
     await admin.delete().key(balance).exec();
   });
 
-  it('has a clause for each key, and refuses a lock that it does not know or that was lost', async () => {
+  it('has a clause for each key, and refuses a lock that was lost, and in other words one that is not its own', async () => {
     fresh();
     const store = await open();
     const other = await open();
@@ -634,15 +669,42 @@ describe('guardTxn()', () => {
         [4, 'Create', '==', expect.stringMatching(/^\d+$/)],
         [4, 'Create', '==', expect.stringMatching(/^\d+$/)],
       ]);
-      expect(() => other.guardTxn(lock)).toThrow('another store');
+      const refused = { code: 'LOCK_OPTIONS', message: expect.stringContaining('is of another store') };
+      expect(() => other.guardTxn(lock)).toThrow(expect.objectContaining(refused));
     });
     expect(() => store.guardTxn(kept!)).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }));
     const hold = await take(store, key);
     const foreign = { keys: [key], fencingToken: (hold.fence! - 1n) << 10n, throwIfLost: () => undefined };
     expect(() => store.guardTxn(foreign)).toThrow(expect.objectContaining({ code: 'LOCK_OPTIONS' }));
-    expect(() => store.guardTxn({ ...foreign, keys: ['c'] })).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }));
-    expect(() => store.guardTxn({ ...foreign, fencingToken: (hold.fence! << 10n) | 3n })).not.toThrow();
+    expect(() => store.guardTxn({ ...foreign, keys: ['c'] })).toThrow(
+      expect.objectContaining({ code: 'LOCK_OPTIONS' }),
+    );
+    const own = { ...foreign, fencingToken: (hold.fence! << 10n) | 3n };
+    expect(() => store.guardTxn(own)).not.toThrow();
+    // Of this store, whatever the lock itself says.
+    Object.defineProperty(hold, 'validUntil', { value: -Infinity });
+    expect(() => store.guardTxn(own)).toThrow(expect.objectContaining({ code: 'LOCK_LOST' }));
     await module.close();
+  });
+
+  it('tells a lock of another kind of store from one that was lost, and what is no lock at all', async () => {
+    fresh();
+    const store = await open();
+    const memory = new TestEngine(memoryStore());
+    ends.push(() => memory.close());
+    await take(store, key);
+    for (const lock of [await memory.acquire(key), await memory.acquire('another')]) {
+      const refused = { code: 'LOCK_OPTIONS', message: expect.stringContaining('is of another store') };
+      expect(() => store.guardTxn(lock)).toThrow(expect.objectContaining(refused));
+    }
+    for (const [wrong, shown] of [
+      [{}, 'an object (Object)'],
+      [undefined, 'undefined'],
+      [key, "'a key'"],
+    ] as const) {
+      const refused = { code: 'LOCK_OPTIONS', message: expect.stringContaining(`the lock is ${shown}`) };
+      expect(() => store.guardTxn(wrong as never)).toThrow(expect.objectContaining(refused));
+    }
   });
 });
 
@@ -655,6 +717,21 @@ describe('without the package', () => {
     expect(error.message).toContain('Install etcd3, or pass a client');
   });
 });
+
+async function listening(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  ends.push(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+async function portOfNobody(): Promise<number> {
+  const server = createServer();
+  const port = await listening(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
 
 function portOf({ directUrl }: EtcdBackend): number {
   return Number(new URL(directUrl).port);

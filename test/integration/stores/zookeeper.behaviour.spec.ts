@@ -5,6 +5,7 @@ import { afterAll, afterEach, describe, expect, test } from '@jest/globals';
 import { ACL, createClient, type Client } from 'node-zookeeper-client';
 import type { LockStore } from '../../../lib/contract/index.js';
 import { LockErrorCode } from '../../../lib/errors/index.js';
+import { memoryStore } from '../../../lib/stores/memory/index.js';
 import {
   zookeeperStore,
   type ZookeeperLockStore,
@@ -122,6 +123,19 @@ interface Secret {
 
 function block(duration: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, duration);
+}
+
+/** The longest time, in ms, for which no timer could run within the next `duration` ms. */
+async function longestBlock(duration: number): Promise<number> {
+  const end = performance.now() + duration;
+  let longest = 0;
+  for (let last = performance.now(); last < end;) {
+    await sleep(5);
+    const now = performance.now();
+    longest = Math.max(longest, now - last);
+    last = now;
+  }
+  return longest;
 }
 
 /** When the entry of a key is gone at the server. */
@@ -542,8 +556,15 @@ describe('a guarded transaction', () => {
     const foreign = await other.acquire(key);
     const waiting = one.acquire(key);
     expect(() => one.store.guardTxn(foreign)).toThrow(expect.objectContaining({ code: LockErrorCode.Options }));
-    expect(() => one.store.guardTxn({ keys: ['x'], fencingToken: 1n, throwIfLost: () => undefined })).toThrow(
-      expect.objectContaining({ code: LockErrorCode.Lost }),
+    const memory = new TestEngine(memoryStore());
+    cleanUps.push(() => memory.close());
+    const elsewhere = [await other.acquire(newKey()), await memory.acquire(key), await memory.acquire(newKey())];
+    for (const lock of elsewhere) {
+      const refused = { code: LockErrorCode.Options, message: expect.stringContaining('is of another store') };
+      expect(() => one.store.guardTxn(lock)).toThrow(expect.objectContaining(refused));
+    }
+    expect(() => one.store.guardTxn({} as never)).toThrow(
+      expect.objectContaining({ code: LockErrorCode.Options, message: expect.stringContaining('an object (Object)') }),
     );
     await hold.release();
     const next = await waiting;
@@ -618,6 +639,50 @@ describe('a client of yours', () => {
       message: expect.stringContaining('make a new one'),
     });
     await expect(refused).rejects.toMatchObject({ retryable: true });
+  });
+
+  test('that you close while a lock is held tells the holder at once, and never blocks the process', async () => {
+    const root = newRoot();
+    const own = await connectedClient(backend.directUrl);
+    const { acquire } = bound(await engine({ client: own, root }));
+    const hold = await acquire(newKey());
+    // Its entry is watched by now.
+    await sleep(200);
+    const lost = once(hold.signal, 'abort').then(() => performance.now());
+    const blocked = longestBlock(SESSION);
+    const closed = performance.now();
+    own.close();
+    expect((await lost) - closed).toBeLessThan(200);
+    expect(() => hold.throwIfLost()).toThrow(
+      expect.objectContaining({
+        code: LockErrorCode.Lost,
+        cause: expect.objectContaining({ message: expect.stringContaining('the client was closed') }),
+      }),
+    );
+    await expect(acquire(newKey(), { wait: 0 })).rejects.toMatchObject({ code: LockErrorCode.Unavailable });
+    expect(await blocked).toBeLessThan(500);
+    expect(await hold.release()).toBe(false);
+  });
+
+  test('that refuses every read at once is not asked again without a pause', async () => {
+    const own = await client();
+    let failing = false;
+    let reads = 0;
+    const getData = (path: string, watcher: never, done: (error: Error | null, ...values: unknown[]) => void): void => {
+      reads += 1;
+      if (failing) done(Object.assign(new Error('CONNECTION_LOSS'), { code: -4 }));
+      else own.getData(path, watcher, done);
+    };
+    const refusing = Object.create(own, { getData: { value: getData } }) as Client;
+    const store = await open({ client: refusing, root: newRoot() });
+    failing = true;
+    const hold = await take(store, newKey());
+    const blocked = await longestBlock(1_000);
+    expect(blocked).toBeLessThan(500);
+    expect(reads).toBeGreaterThan(1);
+    expect(reads).toBeLessThan(100);
+    failing = false;
+    expect(await hold.release()).toBe(true);
   });
 
   test('that is not connected is named as the reason', async () => {

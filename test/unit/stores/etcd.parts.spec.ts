@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { LockUnavailableError } from '../../../lib/errors/index.js';
-import { failureOf, unavailable } from '../../../lib/stores/etcd/etcd.errors.js';
+import { failureOf, unavailable, unreached } from '../../../lib/stores/etcd/etcd.errors.js';
 import { EtcdNames, entryValue, labelOf } from '../../../lib/stores/etcd/etcd.names.js';
 import { EtcdRequests, mayStillHappen } from '../../../lib/stores/etcd/etcd.requests.js';
 import { EtcdRoutes } from '../../../lib/stores/etcd/etcd.routes.js';
@@ -223,6 +223,23 @@ describe('requests', () => {
     }
   });
 
+  it('say why the first tries have failed when there was no time left for the last', async () => {
+    const late = '4 DEADLINE_EXCEEDED: Deadline exceeded after 0.000s';
+    for (const [first, said] of [
+      ['14 UNAVAILABLE: No connection established', 'No connection established'],
+      // Of a login that has been renewed since.
+      ['16 UNAUTHENTICATED: etcdserver: invalid auth token', late],
+    ] as const) {
+      let tries = 0;
+      const failing = requestsOf(etcd).ask(() => {
+        tries += 1;
+        return Promise.reject(new Error(tries === 1 ? first : late));
+      }, 100);
+      await expect(failing).rejects.toMatchObject({ message: expect.stringContaining(said), retryable: true });
+      expect(tries).toBeGreaterThan(1);
+    }
+  });
+
   it('are refused after the end', async () => {
     const requests = requestsOf(etcd);
     requests.close(closed);
@@ -242,6 +259,23 @@ describe('errors', () => {
   ])('%s', (message, transient, retryable) => {
     expect(failureOf(new Error(message)).transient).toBe(transient);
     expect(unavailable('etcd', new Error(message))).toMatchObject({ code: 'LOCK_UNAVAILABLE', retryable });
+  });
+
+  it.each([
+    ['14 UNAVAILABLE: No connection established', 'etcd at a cannot be reached within 50 ms: 14 UNAVAILABLE: No conn'],
+    [
+      '4 DEADLINE_EXCEEDED: Deadline exceeded after 0.000s,waiting for name resolution',
+      'a cannot be reached within 50 ms',
+    ],
+    ['4 DEADLINE_EXCEEDED: Deadline exceeded after 0.1s,remote_addr=127.0.0.1:2379', 'a gave no answer within 50 ms'],
+    ['14 UNAVAILABLE: etcdserver: no leader', 'etcd at a: 14 UNAVAILABLE: etcdserver: no leader'],
+    ['7 PERMISSION_DENIED: etcdserver: permission denied', 'etcd at a: 7 PERMISSION_DENIED'],
+  ])('of open(): %s', (message, said) => {
+    const failure = unavailable('a', new Error(message));
+    const reported = unreached('a', 50, failure) as Error;
+    expect(reported.message).toContain(said);
+    expect(reported.message).not.toMatch(/Deadline exceeded/);
+    expect(reported.cause).toBe(failure.cause);
   });
 
   it('keep nothing of the call', () => {

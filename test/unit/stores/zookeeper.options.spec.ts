@@ -43,6 +43,8 @@ describe('the options of zookeeperStore', () => {
     [{ connectionString: 'zookeeper://zk:2181' }, /must look like 'host:2181,host:2181'/],
     [{ connectionString: '[::1]:2181' }, /names or IPv4 addresses/],
     [{ connectionString: 'zk1, zk2' }, /connectionString is/],
+    [{ connectionString: 'localhost' }, /'localhost' without a port, but must look like 'host:2181,host:2181'/],
+    [{ connectionString: 'zk1:2181,zk2/app' }, /'zk2' without a port/],
     [{ connectionString: 'zk1:2181/app/' }, /connectionString is/],
     [{ connectionString: 'zk1:2181//app' }, /connectionString is/],
     [{ connectionString, root: 'locks' }, /root is 'locks', but must be an absolute path/],
@@ -89,7 +91,14 @@ describe('the options of zookeeperStore', () => {
 
   it('take what they name', () => {
     expect(zookeeperStore({ client: createClient('localhost:2181'), acl: ACL.CREATOR_ALL_ACL }).name).toBe('zookeeper');
-    for (const text of ['localhost', '10.0.0.1:2181', 'zk1:2181,zk2:2181,zk3:2181', 'zk/app/deep', 'zk:2181/']) {
+    for (const text of [
+      'localhost:2181',
+      '10.0.0.1:2181',
+      'zk1:2181,zk2:2181,zk3:2181',
+      'zk1:2181,zk2:2181/app',
+      'zk:2181/app/deep',
+      'zk:2181/',
+    ]) {
       expect(zookeeperStore({ connectionString: text }).guarantees.expiry).toBe('session');
     }
   });

@@ -63,14 +63,9 @@ export class QueueStore<S extends LiveSession> implements LockStore {
     return this.#reported(() => this.dialect.forceRelease(key));
   }
 
-  /** The hold of a key that counts now: the last one, where one before it has not been given back yet. */
-  protected holdOf(key: string): EntryHold | undefined {
-    let latest: EntryHold | undefined;
-    for (const hold of this.#holds.values()) {
-      if (hold.key !== key || performance.now() >= hold.validUntil) continue;
-      if (latest === undefined || hold.fence > latest.fence) latest = hold;
-    }
-    return latest;
+  /** All that this process was granted of a key and has not given back, in no order, whether it still counts or not. */
+  protected holdsOf(key: string): EntryHold[] {
+    return [...this.#holds.values()].filter((hold) => hold.key === key);
   }
 
   async close(): Promise<void> {
