@@ -100,9 +100,9 @@ export class LockService {
     const backend = this.#backend(resolved, place);
     if (!resolved.enabled) {
       const lock = new DisabledLock(backend, checked);
-      return this.engine.chain.run(lock, [], () => run(lock));
+      return await this.engine.chain.run(lock, [], () => run(lock));
     }
-    return this.engine.run(this.#plan<T>(backend, checked, resolved), run);
+    return await this.engine.run(this.#plan<T>(backend, checked, resolved), run);
   }
 
   /**

@@ -1,4 +1,10 @@
-import { EXCLUSIVE, type AcquireRequest, type QueueStatus, type StoreHold } from '../contract/index.js';
+import {
+  EXCLUSIVE,
+  type AcquireRequest,
+  type QueueStatus,
+  type RenewOutcome,
+  type StoreHold,
+} from '../contract/index.js';
 import type { Backend } from './backend.js';
 import type { EngineContext } from './engine.context.js';
 import type { LockRequest } from './lock.request.js';
@@ -116,7 +122,10 @@ export class Contender {
     }
     const { hold } = result;
     const since = this.context.clock.now();
-    if (await this.#usable(hold, request.ttl)) return { hold, since };
+    // Whoever is first by now may want another one.
+    const ttl = this.callers.first()?.ttl ?? request.ttl;
+    const lost = ttl !== request.ttl && (await this.#renewedFor(hold, ttl)) === 'lost';
+    if (!lost && this.context.clock.now() < hold.validUntil) return { hold, since };
     this.#startOver();
     throw new Error(`the store took longer than the ttl (${request.ttl} ms) to answer, or lost the key at once`);
   }
@@ -132,15 +141,9 @@ export class Contender {
     });
   }
 
-  /** Whether the hold is still certain, for the ttl of the caller who is first by now. */
-  async #usable(hold: StoreHold, grantedTtl: number): Promise<boolean> {
-    const { clock } = this.context;
-    const ttl = this.callers.first()?.ttl ?? grantedTtl;
-    if (ttl !== grantedTtl) {
-      const outcomes = await this.backend.store.renew?.([{ hold, ttl }]);
-      if (outcomes?.[0] === 'lost') return false;
-    }
-    return clock.now() < hold.validUntil;
+  async #renewedFor(hold: StoreHold, ttl: number): Promise<RenewOutcome | undefined> {
+    const outcomes = await this.backend.store.renew?.([{ hold, ttl }]);
+    return outcomes?.[0];
   }
 
   #startOver(): void {

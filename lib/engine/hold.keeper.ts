@@ -3,7 +3,7 @@ import type { Hold } from './hold.js';
 
 /** Where a hold goes when its holder is done, and who must know when it is lost. */
 export interface HoldKeeper {
-  giveBack(hold: Hold): Promise<boolean>;
+  giveBack(hold: Hold): boolean | Promise<boolean>;
   onLost(hold: Hold): void;
 }
 

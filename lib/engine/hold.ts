@@ -226,8 +226,8 @@ export class Hold extends ShownLock implements Lock, Due {
     this.context.events.emit('released', { key, store: this.backend.name, template, held: this.#heldFor() });
     const released = this.keeper.giveBack(this);
     // Its end is the store's answer, which may be that the lock was lost.
-    if (this.trace !== undefined) endWith(released, this.trace);
-    return released;
+    if (this.trace !== undefined) endWith(Promise.resolve(released), this.trace);
+    return await released;
   }
 
   #end(state: 'lost' | 'released'): void {

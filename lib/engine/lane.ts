@@ -61,7 +61,7 @@ export class Lane implements Contenders, HoldKeeper {
 
   // HoldKeeper
 
-  async giveBack(hold: Hold): Promise<boolean> {
+  giveBack(hold: Hold): boolean | Promise<boolean> {
     const { minHold } = hold.request;
     const left = minHold === 0 ? 0 : hold.acquiredAt + minHold - this.context.clock.now();
     if (left > 0) return this.#linger(hold, left);
@@ -128,15 +128,22 @@ export class Lane implements Contenders, HoldKeeper {
     const contender = new Contender(this.context, this.backend, this.key, this);
     this.#contender = contender;
     const { contending } = this.context;
-    const running = contender.run().finally(() => {
-      contending.delete(running);
-      // Callers may have come while it was on its way out.
-      if (this.#contender !== contender) return;
-      this.#contender = undefined;
-      this.#contend();
-      this.#dropIfIdle();
-    });
+    const running = this.#run(contender);
     contending.add(running);
+    void running.then(() => contending.delete(running));
+  }
+
+  async #run(contender: Contender): Promise<void> {
+    try {
+      await contender.run();
+    } finally {
+      // Callers may have come while it was on its way out.
+      if (this.#contender === contender) {
+        this.#contender = undefined;
+        this.#contend();
+        this.#dropIfIdle();
+      }
+    }
   }
 
   #free(): void {

@@ -233,11 +233,11 @@ export class LockEngine implements EngineContext, LockTelemetrySource {
     }
   }
 
-  async #acquireOrEnter(backend: Backend, request: LockRequest, reentrant: boolean): Promise<Hold> {
+  #acquireOrEnter(backend: Backend, request: LockRequest, reentrant: boolean): Promise<Hold> {
     const own = reentrant ? this.chain.holdOf(backend, request.key) : undefined;
     if (own === undefined) return this.acquire(backend, request);
     own.enter();
-    return own;
+    return Promise.resolve(own);
   }
 
   *#allLanes(): Generator<Lane> {

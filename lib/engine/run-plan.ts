@@ -34,9 +34,10 @@ export function traced<T>(holds: readonly Hold[], body: () => T): () => T {
   return () => trace.run(body);
 }
 
-export async function leaveAll(holds: readonly Hold[]): Promise<void> {
-  if (holds.length === 1) await holds[0]?.leave();
-  else await Promise.all(holds.map((hold) => hold.leave()));
+export function leaveAll(holds: readonly Hold[]): Promise<unknown> {
+  const [only] = holds;
+  if (only !== undefined && holds.length === 1) return only.leave();
+  return Promise.all(holds.map((hold) => hold.leave()));
 }
 
 /** @throws LockLostError with the body's result, when one of its keys was lost */
