@@ -19,6 +19,7 @@ export interface EtcdTxnReply {
   readonly succeeded: boolean;
   readonly responses: readonly {
     readonly response_range?: { readonly kvs: readonly EtcdKeyValue[]; readonly count: string };
+    readonly response_delete_range?: { readonly deleted: string };
   }[];
 }
 
@@ -50,9 +51,17 @@ export interface EtcdStream<Reply> {
   on(event: 'end', listener: () => void): unknown;
 }
 
-/** What a call is given: `deadline` is in ms since 1970. */
+/** A call of gRPC that is under way. */
+export interface EtcdCall {
+  cancel(): void;
+}
+
+/** What a call is given. */
 export interface EtcdCallOptions {
+  /** ms since 1970 */
   readonly deadline?: number;
+  /** Our own clients hand out each call when it starts. */
+  readonly started?: (call: EtcdCall) => void;
 }
 
 /** What is used of an `Etcd3` of etcd3 1.x. */

@@ -26,13 +26,20 @@ const PERMANENT =
   /permission denied|authentication failed|authentication is not enabled|user name (is empty|not found)|user is not|invalid auth/i;
 const LEASE_GONE = /requested lease not found|EtcdLeaseInvalidError/;
 const LEASE_EXISTS = /lease already exists/;
-// A call that has got as far as a connection says which.
-const CONNECTED = /remote_addr/;
 const STALE_LOGIN = /revision of auth store is old|auth: revision in header is old|invalid auth token/;
 
+/** A call was not answered in time. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+  readonly code = DEADLINE_EXCEEDED;
+
+  /** @param timeout ms */
+  constructor(timeout: number) {
+    super(`no answer within ${Math.round(timeout)} ms`);
+  }
+}
+
 export function failureOf(error: unknown): Failure {
-  // One of our own: a call that did not settle in time.
-  if (isLockError(error)) return { transient: true, unsure: true };
   const code = codeOf(error);
   const text = textOf(error);
   const transient = code === undefined ? /circuit breaker|Broken/i.test(text) : TRANSIENT.includes(code);
@@ -70,9 +77,8 @@ export function unreached(address: string, timeout: number, failure: unknown): u
   const text = textOf(cause);
   const late = isDeadline(cause);
   if (!(late || codeOf(cause) === UNAVAILABLE) || text.includes('etcdserver:')) return failure;
-  const problem = late && CONNECTED.test(text) ? 'gave no answer' : 'cannot be reached';
-  const reason = late ? '' : `: ${text}`;
-  return new LockUnavailableError(`etcd at ${address} ${problem} within ${timeout} ms${reason}`, { cause });
+  const problem = late ? `gave no answer within ${timeout} ms` : `cannot be reached within ${timeout} ms: ${text}`;
+  return new LockUnavailableError(`etcd at ${address} ${problem}`, { cause });
 }
 
 /** That a call's time was over, which says nothing of why. */

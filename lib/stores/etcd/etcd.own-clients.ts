@@ -1,5 +1,5 @@
 import { LockOptionsError } from '../../errors/index.js';
-import type { EtcdClient } from './etcd.client.js';
+import type { EtcdCall, EtcdCallOptions, EtcdClient } from './etcd.client.js';
 import type { OwnClientOptions } from './etcd.options.js';
 
 /** How the client package is loaded. Replaced by tests. */
@@ -8,7 +8,22 @@ export type LoadEtcd3 = () => Promise<unknown>;
 type Etcd3Class = new (options: object) => EtcdClient;
 
 /** etcd3's fault handling, switched off: which member is asked, and how often, is decided here. */
-const ONCE = { execute: async <T>(work: () => T): Promise<Awaited<T>> => await work() };
+const ONCE = {
+  execute: <T>(work: () => T | Promise<T>): Promise<T> => {
+    try {
+      return Promise.resolve(work());
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  },
+};
+
+/** What gRPC tells of a call before it starts. */
+interface Invocation {
+  readonly call: EtcdCall;
+  readonly callOptions: EtcdCallOptions;
+}
+type Transform = (invocation: Invocation) => Invocation;
 
 const installed: LoadEtcd3 = () => import('etcd3');
 
@@ -27,6 +42,7 @@ export async function ownClients(
 ): Promise<(host: string) => EtcdClient> {
   const Etcd3 = await loaded(load);
   stores += 1;
+  const given = options['grpcOptions'] as { readonly callInvocationTransformer?: Transform } | undefined;
   const grpcOptions = {
     // Also a connection that swallows everything is given up before long. More often than every 5 s a server takes for abuse.
     'grpc.keepalive_time_ms': 10_000,
@@ -36,7 +52,12 @@ export async function ownClients(
     // The names of all entries of a session come in one message.
     'grpc.max_receive_message_length': -1,
     'grpc.enable_channelz': 0,
-    ...(options['grpcOptions'] as object | undefined),
+    ...given,
+    // etcd3 keeps the calls to itself.
+    callInvocationTransformer: (invocation: Invocation): Invocation => {
+      invocation.callOptions.started?.(invocation.call);
+      return given?.callInvocationTransformer?.(invocation) ?? invocation;
+    },
     // The services of one store share a connection, those of different stores do not: one of them gives it up for all.
     'grpc.secondary_user_agent': `nestjs-distributed-lock/${stores}`,
   };

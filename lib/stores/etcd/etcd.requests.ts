@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../contract/index.js';
-import { LockUnavailableError } from '../../errors/index.js';
-import type { EtcdCallOptions, EtcdClient, EtcdTxnReply } from './etcd.client.js';
-import { failureOf, isDeadline, isStaleLogin, unavailable } from './etcd.errors.js';
+import type { LockUnavailableError } from '../../errors/index.js';
+import { bounded } from '../shared/bounded.js';
+import type { EtcdCall, EtcdCallOptions, EtcdClient, EtcdTxnReply } from './etcd.client.js';
+import { failureOf, isDeadline, isStaleLogin, NoAnswerError, unavailable } from './etcd.errors.js';
 import type { EtcdRoute, EtcdRoutes } from './etcd.routes.js';
 
 export interface Answer<T> {
@@ -26,7 +27,7 @@ const SHORTEST_TRY = 200;
 const TRIES = 3;
 const FIRST_PAUSE = 20;
 const LONGEST_PAUSE = 200;
-// gRPC's own deadline comes first where it works.
+/** ms that a client of somebody else, which keeps to its deadlines by itself, is waited for beyond them. */
 const GRACE = 50;
 
 const unsure = new WeakSet<object>();
@@ -53,16 +54,8 @@ export class EtcdRequests {
    * @param timeout ms
    * @throws LockUnavailableError
    */
-  async ask<T>(send: Send<T>, timeout = this.commandTimeout): Promise<Answer<T>> {
-    if (this.#closed) throw this.#closed;
-    const request = new Request(this.routes, send, timeout);
-    try {
-      return await request.answer(() => this.#reasonOfClose());
-    } catch (error) {
-      const reported = this.#reasonOfClose() ?? unavailable(this.routes.address, error);
-      if (request.unsure) unsure.add(reported);
-      throw reported;
-    }
+  ask<T>(send: Send<T>, timeout = this.commandTimeout): Promise<Answer<T>> {
+    return new Request(this, send, timeout).answer();
   }
 
   /** A transaction; without comparisons it is carried out in any case. */
@@ -75,71 +68,78 @@ export class EtcdRequests {
     this.#closed ??= reason;
   }
 
-  /** It may come at any time. */
-  #reasonOfClose(): LockUnavailableError | undefined {
+  /** Why nobody is to be asked any more, if so. It may come at any time. */
+  reasonOfClose(): LockUnavailableError | undefined {
     return this.#closed;
   }
 }
 
 class Request<T> {
-  unsure = false;
   readonly #start = systemClock.now();
   readonly #until: number;
   #sent = 0;
+  #unsure = false;
   /** The last failure that says more than that the time was over. */
   #telling: Error | undefined;
 
   constructor(
-    private readonly routes: EtcdRoutes,
+    private readonly requests: EtcdRequests,
     private readonly send: Send<T>,
     private readonly timeout: number,
   ) {
     this.#until = this.#start + timeout;
   }
 
-  answer(closed: () => unknown): Promise<Answer<T>> {
-    return new Promise((resolve, reject) => {
-      const timer = systemClock.after(this.timeout + GRACE, () => {
-        this.unsure = true;
-        // A process that was blocked runs its timers before it reads: what has come in by now is heard first.
-        setImmediate(() => setImmediate(() => reject(this.#telling ?? this.#late())));
-      });
-      this.#try(closed)
-        .then(resolve, reject)
-        .finally(() => timer.cancel());
-    });
-  }
-
-  async #try(closed: () => unknown): Promise<Answer<T>> {
+  async answer(): Promise<Answer<T>> {
+    const { routes } = this.requests;
+    const closed = this.requests.reasonOfClose();
+    if (closed) throw closed;
     for (let failures = 0; ; failures += 1) {
-      const route = this.routes.current;
+      const route = routes.current;
       try {
-        const reply = await this.send(route.client, this.#options(route));
+        const reply = await this.#once(route);
         return { reply, start: this.#start, repeated: this.#sent > 1 };
       } catch (error) {
         const failure = failureOf(error);
-        this.unsure ||= failure.unsure;
+        this.#unsure ||= failure.unsure;
         const renewable = isStaleLogin(error) && failures === 0;
-        if (renewable) this.routes.renew(route);
-        else this.routes.failed(route);
+        if (renewable) routes.renew(route);
+        else routes.failed(route);
         if (failure.transient && !isDeadline(error)) this.#telling = error as Error;
-        if (closed() || !(failure.transient || renewable) || this.#left() <= 0) throw this.#reason(error);
+        if (this.requests.reasonOfClose() || !(failure.transient || renewable) || this.#left() <= 0)
+          throw this.#reported(error);
       }
       // Nobody is asked twice in a row without a pause.
-      const pause = Math.min(FIRST_PAUSE * 2 ** Math.floor(failures / this.routes.count), LONGEST_PAUSE);
-      if ((failures + 1) % this.routes.count === 0) await sleep(Math.min(pause, Math.max(1, this.#left())));
+      const pause = Math.min(FIRST_PAUSE * 2 ** Math.floor(failures / routes.count), LONGEST_PAUSE);
+      if ((failures + 1) % routes.count === 0) await sleep(Math.min(pause, Math.max(1, this.#left())));
     }
   }
 
-  #options(route: EtcdRoute): EtcdCallOptions {
-    const tries = route.retries ? TRIES : Math.min(TRIES, this.routes.count);
-    const forOne = Math.max(SHORTEST_TRY, this.timeout / tries);
-    const next = (): number => Date.now() + Math.max(1, Math.min(forOne, this.#left()));
-    if (!route.retries) {
-      this.#sent += 1;
-      return { deadline: next() };
+  #once(route: EtcdRoute): Promise<T> {
+    const noAnswer = (): Error => new NoAnswerError(this.timeout);
+    if (route.retries) {
+      return bounded(() => this.send(route.client, this.#deadlines()), {
+        timeout: this.#left() + GRACE,
+        late: noAnswer,
+        failure: same,
+      });
     }
-    // etcd3 reads the options anew whenever it tries again, which it does on another member: a deadline for each.
+    // gRPC's own deadline would be a timer here and another one in etcd, at every call: what it does in the end is done here.
+    let call: EtcdCall | undefined;
+    this.#sent += 1;
+    return bounded(() => this.send(route.client, { started: (begun) => (call = begun) }), {
+      timeout: this.#timeForOne(Math.min(TRIES, this.requests.routes.count)),
+      late: () => {
+        call?.cancel();
+        return noAnswer();
+      },
+      failure: same,
+    });
+  }
+
+  /** etcd3 reads the options anew whenever it tries again, which it does on another member: a deadline for each. */
+  #deadlines(): EtcdCallOptions {
+    const next = (): number => Date.now() + this.#timeForOne(TRIES);
     let reading = false;
     const count = (): void => {
       if (reading) return;
@@ -155,18 +155,22 @@ class Request<T> {
     };
   }
 
+  /** ms */
+  #timeForOne(tries: number): number {
+    return Math.max(1, Math.min(Math.max(SHORTEST_TRY, this.timeout / tries), this.#left()));
+  }
+
   #left(): number {
     return this.#until - systemClock.now();
   }
 
   /** The last try may have had no time left: an earlier one says why. */
-  #reason(last: unknown): unknown {
-    return isDeadline(last) ? (this.#telling ?? last) : last;
-  }
-
-  #late(): LockUnavailableError {
-    return new LockUnavailableError(
-      `etcd at ${this.routes.address} gave no answer within ${Math.round(this.timeout)} ms`,
-    );
+  #reported(last: unknown): unknown {
+    const reason = isDeadline(last) ? (this.#telling ?? last) : last;
+    const reported = this.requests.reasonOfClose() ?? unavailable(this.requests.routes.address, reason);
+    if (this.#unsure) unsure.add(reported);
+    return reported;
   }
 }
+
+const same = (error: unknown): unknown => error;
