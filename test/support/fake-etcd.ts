@@ -14,10 +14,11 @@ export class FakeEtcd implements EtcdClient {
   held: Promise<unknown> = Promise.resolve();
   /** Awaited before a transaction is answered. */
   heldTxn: Promise<unknown> = Promise.resolve();
-  /** What names were removed, and how the next removal is answered. */
+  /** What names were removed, and whether the next removal finds what it is to remove. */
   readonly removed: string[] = [];
-  removal: () => Promise<{ deleted: string }> = () => Promise.resolve({ deleted: '0' });
-  /** What a sign of life fails with. */
+  removalTries = 1;
+  removal: () => Promise<boolean> = () => Promise.resolve(false);
+  /** What a sign of life, or ending a lease, fails with. */
   failure: Error | undefined;
 
   readonly kv: EtcdClient['kv'] = {
@@ -26,9 +27,11 @@ export class FakeEtcd implements EtcdClient {
       await this.heldTxn;
       return this.#empty();
     },
-    deleteRange: async (request) => {
+    deleteRange: async (request, options) => {
+      // etcd3 asks for the deadline at each of its own tries.
+      for (let tries = this.removalTries; tries > 0; tries -= 1) await Promise.resolve(options?.deadline);
       this.removed.push(String((request as { key: Buffer }).key));
-      return this.removal();
+      return { deleted: (await this.removal()) ? '1' : '0' };
     },
   };
 
@@ -39,6 +42,7 @@ export class FakeEtcd implements EtcdClient {
       return { TTL: String(this.ttl) };
     },
     leaseRevoke: async () => {
+      if (this.failure) throw this.failure;
       this.revoked += 1;
     },
     leaseTimeToLive: async () => ({ TTL: String(this.ttl), keys: [] }),

@@ -1,63 +1,62 @@
 import { LockUnavailableError } from '../../errors/index.js';
-import type { Entry } from '../shared/queue/queue.dialect.js';
-import { isLeaseGone } from './etcd.errors.js';
 import type { EtcdNames } from './etcd.names.js';
 import type { EtcdRequests } from './etcd.requests.js';
-import type { EtcdSession, Member } from './etcd.session.js';
+import type { EtcdSession, Member, Membership } from './etcd.session.js';
+import { found, get, modified, put, remove, removed } from './etcd.txn.js';
 
-import { created, found, get, modified, put, remove } from './etcd.txn.js';
+// Others may change it between two requests, but not for ever.
+const MOST_TRIES = 20;
 
-interface MemberFinder {
-  /** Where an owner's entry stands, or is about to. */
-  find(owner: string): { readonly session: EtcdSession; readonly member: Member } | undefined;
+interface Memberships {
+  /** Where an owner has an entry, or is about to have one. */
+  membershipsOf(owner: string): readonly Membership[];
 }
 
 /** Removes entries from the queues, for good: also those that are not there yet. */
 export class EntryRemoval {
   constructor(
     private readonly requests: EtcdRequests,
-    private readonly sessions: MemberFinder,
+    private readonly sessions: Memberships,
     private readonly names: EtcdNames,
   ) {}
 
+  /** @returns whether one stood. Rejects when that is not known. */
+  leave(owner: string): Promise<boolean> {
+    const [first, ...others] = this.sessions.membershipsOf(owner);
+    // It was never asked for, or etcd has ended what it stood under.
+    if (first === undefined) return Promise.resolve(false);
+    if (others.length === 0) return this.end(first);
+    return Promise.all([first, ...others].map((each) => this.end(each))).then((stood) => stood.includes(true));
+  }
+
+  /** What is of no use to an owner that enters under `session`: it stands under another one, or may be removed at any moment. */
+  useless(owner: string, session: EtcdSession): readonly Membership[] {
+    return this.sessions.membershipsOf(owner).filter((each) => each.session !== session || each.member.leaving);
+  }
+
   /** @returns whether it stood. Rejects when that is not known. */
-  async leave(name: string, owner: string, known: Entry | undefined): Promise<boolean> {
-    const { session, member } = this.sessions.find(owner) ?? {};
-    if (member) Object.assign(member, { leaving: true, owed: false });
+  async end({ session, member }: Membership): Promise<boolean> {
+    member.leaving = true;
+    member.owed = false;
+    member.removals += 1;
+    const sure = member.entry !== undefined && !(member.unsure && session.alive);
     try {
-      const stood = await this.#leave(name, owner, known ?? member?.entry, session, member);
-      session?.members.delete(owner);
+      const stood = await (sure ? this.#byName(member) : this.#withWhatIsOnItsWay(session, member));
+      session.part(member);
       return stood;
     } catch (error) {
-      if (member) member.owed = true;
+      member.owed = true;
       throw error;
     }
   }
 
-  async #leave(
-    name: string,
-    owner: string,
-    entry: Entry | undefined,
-    session: EtcdSession | undefined,
-    member: Member | undefined,
-  ): Promise<boolean> {
-    if (session?.alive && (member?.unsure || !entry)) return this.#withWhatIsOnItsWay(name, owner, entry, session);
-    // An owner that was granted the key does not come again, so that the name says enough.
-    if (entry && !member?.granted) return this.#thisOne(name, entry);
-    return this.#byName(name, entry !== undefined);
-  }
-
-  async #byName(name: string, tell: boolean): Promise<boolean> {
+  async #byName(member: Member): Promise<boolean> {
     const { reply, repeated } = await this.requests.ask((client, options) =>
-      client.kv.deleteRange({ key: Buffer.from(name) }, options),
+      client.kv.deleteRange({ key: Buffer.from(member.name) }, options),
     );
-    return told(reply.deleted !== '0', repeated && tell);
-  }
-
-  async #thisOne(name: string, { fence }: Entry): Promise<boolean> {
-    const compare = [created(name, String(fence))];
-    const { reply, repeated } = await this.requests.txn({ compare, success: [remove(name)] });
-    return told(reply.succeeded, repeated);
+    // The first of several tries may arrive yet.
+    if (!repeated) member.removals -= 1;
+    return told(reply.deleted !== '0', repeated);
   }
 
   /**
@@ -72,31 +71,31 @@ export class EntryRemoval {
     return found(reply, 1) !== undefined;
   }
 
-  /** A request to enter that had no answer may still arrive: a new epoch of the session has it refused. */
-  async #withWhatIsOnItsWay(
-    name: string,
-    owner: string,
-    entry: Entry | undefined,
-    session: EtcdSession,
-  ): Promise<boolean> {
-    const mark = put(this.names.session(session.lease), '', session.lease);
-    // What is removed by its name alone is that of an owner that does not come again.
-    const removed = [remove(name), mark];
-    const compare = [entry ? created(name, String(entry.fence)) : modified(name, '0')];
-    try {
+  /** A request to enter that had no answer may still arrive: a new epoch of the session has it refused, and late copies of this one. */
+  async #withWhatIsOnItsWay(session: EtcdSession, member: Member): Promise<boolean> {
+    const mark = this.names.session(session.lease);
+    let again = false;
+    for (let tries = MOST_TRIES; tries > 0; tries -= 1) {
       const { reply, repeated } = await this.requests.txn({
-        compare,
-        success: removed,
-        failure: entry ? [mark] : removed,
+        compare: [modified(mark, session.epoch)],
+        success: [remove(member.name), put(mark, '', session.lease)],
+        failure: [get(mark)],
       });
-      session.raiseEpoch(reply.header.revision);
-      return told(reply.succeeded === (entry !== undefined), repeated && entry !== undefined);
-    } catch (error) {
-      if (!isLeaseGone(error)) throw error;
-      // Nothing that was bound to the lease can be carried out any more.
-      session.endByEtcd();
-      return this.leave(name, owner, entry);
+      again ||= repeated;
+      if (reply.succeeded) {
+        session.raiseEpoch(reply.header.revision);
+        member.removals -= 1;
+        return told(removed(reply, 0), again && member.entry !== undefined);
+      }
+      const current = found(reply, 0);
+      if (current === undefined) {
+        // All that stood under its lease has gone with it.
+        session.endByEtcd();
+        return false;
+      }
+      session.raiseEpoch(current.mod_revision);
     }
+    throw new LockUnavailableError('etcd: the epoch of the session has changed at every try to remove an entry');
   }
 }
 

@@ -4,7 +4,7 @@ import { Opened } from '../shared/opened.js';
 import type { Entered, Entry, Place, QueueClaim, QueueDialect } from '../shared/queue/queue.dialect.js';
 import { EtcdEntries, entryWith } from './etcd.entries.js';
 import { unavailable, unreached } from './etcd.errors.js';
-import { EtcdNames, labelOf } from './etcd.names.js';
+import { EtcdNames, makerOf } from './etcd.names.js';
 import type { EtcdSettings } from './etcd.options.js';
 import { ownClients } from './etcd.own-clients.js';
 import { probe } from './etcd.probe.js';
@@ -40,11 +40,11 @@ interface Connection {
 export class EtcdDialect implements QueueDialect<EtcdSession> {
   readonly name = 'etcd';
   readonly guarantees = GUARANTEES;
-  readonly names: EtcdNames;
+  readonly #names: EtcdNames;
   readonly #opened: Opened<Connection>;
 
   constructor(private readonly settings: EtcdSettings) {
-    this.names = new EtcdNames(settings.prefix);
+    this.#names = new EtcdNames(settings.prefix);
     this.#opened = new Opened({
       name: this.name,
       make: () => this.#connect(),
@@ -78,22 +78,28 @@ export class EtcdDialect implements QueueDialect<EtcdSession> {
     return Promise.resolve(this.#opened.get().watches.add(name, BigInt(seen ?? revision), ring));
   }
 
-  leave(key: string, owner: string, entry: Entry | undefined): Promise<boolean> {
-    return this.#opened.get().sessions.removal.leave(this.names.entry(key, owner), owner, entry);
+  /** The name of the entry that an owner has, or is about to have. */
+  entryOf(owner: string): string | undefined {
+    return this.#opened.get().sessions.membershipsOf(owner).at(-1)?.member.name;
+  }
+
+  leave(_key: string, owner: string): Promise<boolean> {
+    return this.#opened.get().sessions.removal.leave(owner);
   }
 
   async inspect(key: string): Promise<StoreInspection | undefined> {
     const { requests } = this.#opened.get();
-    const { reply } = await requests.txn({ success: [first(this.names.queue(key))] });
+    const { reply } = await requests.txn({ success: [first(this.#names.queue(key))] });
     const holder = found(reply, 0);
     if (holder === undefined) return undefined;
     const { reply: lease } = await requests.ask((client, options) =>
       client.leaseClient.leaseTimeToLive({ ID: holder.lease, keys: false }, options),
     );
     const remaining = Number(lease.TTL) * 1_000;
+    const { owner, label } = makerOf(holder.value);
     return {
-      owner: EtcdNames.owner(String(holder.key)) ?? String(holder.key),
-      label: labelOf(holder.value),
+      owner: owner ?? String(holder.key),
+      label,
       remaining: remaining > 0 ? remaining : undefined,
       waiters: counted(reply, 0) - 1,
       fence: BigInt(holder.create_revision),
@@ -103,7 +109,7 @@ export class EtcdDialect implements QueueDialect<EtcdSession> {
   async forceRelease(key: string): Promise<boolean> {
     const { requests } = this.#opened.get();
     for (let tries = MOST_TRIES; tries > 0; tries -= 1) {
-      const { reply } = await requests.txn({ success: [first(this.names.queue(key))] });
+      const { reply } = await requests.txn({ success: [first(this.#names.queue(key))] });
       const holder = found(reply, 0);
       if (holder === undefined) return false;
       const name = String(holder.key);
@@ -131,17 +137,17 @@ export class EtcdDialect implements QueueDialect<EtcdSession> {
         : EtcdRoutes.own(source.hosts, await ownClients(source, commandTimeout));
     const requests = new EtcdRequests(routes, commandTimeout);
     try {
-      await probe(requests, this.names, connectTimeout);
+      await probe(requests, this.#names, connectTimeout);
     } catch (error) {
       routes.close();
       throw unreached(routes.address, connectTimeout, error);
     }
     const watches = new EtcdWatches(routes, { interval: pollInterval, timeout: commandTimeout });
-    const sessions = new EtcdSessions(requests, this.names, watches, commandTimeout);
+    const sessions = new EtcdSessions(requests, this.#names, watches, commandTimeout);
     return {
       requests,
       sessions,
-      entries: new EtcdEntries(requests, this.names, sessions.removal),
+      entries: new EtcdEntries(requests, this.#names, sessions.removal),
       watches,
     };
   }

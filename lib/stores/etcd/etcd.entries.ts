@@ -4,7 +4,7 @@ import { LockUnavailableError } from '../../errors/index.js';
 import type { Entered, Entry, Place, QueueClaim } from '../shared/queue/queue.dialect.js';
 import type { EtcdKeyValue, EtcdTxnReply } from './etcd.client.js';
 import { isLeaseGone } from './etcd.errors.js';
-import { entryValue, labelOf, type EtcdNames } from './etcd.names.js';
+import { entryValue, makerOf, type EtcdNames } from './etcd.names.js';
 import { mayStillHappen, type EtcdRequests } from './etcd.requests.js';
 import { SESSION_END_NOTICE, type EtcdSession, type Member } from './etcd.session.js';
 import { created, empty, first, found, get, lastBefore, modified, put, remove } from './etcd.txn.js';
@@ -27,17 +27,16 @@ export class EtcdEntries {
   ) {}
 
   async enter(session: EtcdSession, claim: QueueClaim): Promise<Entered> {
-    const name = this.names.entry(claim.key, claim.owner);
-    // An entry that may be removed at any moment is no use: it is removed first.
-    if (session.members.get(claim.owner)?.leaving) await this.removal.leave(name, claim.owner, undefined);
-    const member = session.join(claim.owner, claim.key, name);
+    for (const membership of this.removal.useless(claim.owner, session)) await this.removal.end(membership);
+    const member = session.join(claim.owner, claim.key, this.names);
     // Most keys are free. Who waits comes again otherwise, as the last one; who does not is told in the same answer who has it.
     let as: As = 'alone';
     for (let tries = MOST_TRIES; tries > 0; tries -= 1) {
       const reply = await this.#tryToEnter(session, claim, member, as);
       if (reply.succeeded) {
         const entry = entryOf(member.name, reply.header.revision);
-        return this.#entered(session, claim, member, entry, as === 'last' ? found(reply, 1) : undefined);
+        member.entry = entry;
+        return as === 'alone' ? { entry, place: FIRST } : await this.#placed(session, claim, entry, found(reply, 1));
       }
       if (as === 'last' || !claim.wait) {
         const entered = await this.#refused(session, claim, member, reply);
@@ -49,12 +48,11 @@ export class EtcdEntries {
   }
 
   async look(session: EtcdSession, claim: QueueClaim, entry: Entry): Promise<Place> {
-    const { key, owner } = claim;
     const { fence } = entry;
-    const range = this.names.queue(key);
-    const member = session.members.get(owner);
+    const range = this.names.queue(claim.key);
+    const member = session.members.get(claim.owner);
     const watched = member?.aheadLease;
-    const success = [get(this.names.entry(key, owner)), first(range), lastBefore(range, fence)];
+    const success = [get(entryWith(entry.id).name), first(range), lastBefore(range, fence)];
     if (watched) success.push(get(this.names.session(watched)));
     const { reply } = await this.requests.txn({ success });
     const own = found(reply, 0);
@@ -67,7 +65,6 @@ export class EtcdEntries {
         await sleep(SESSION_END_NOTICE);
         return this.look(session, claim, entry);
       }
-      if (member) member.granted = true;
       return FIRST;
     }
     const { id } = entryOf(String(ahead.key), ahead.create_revision);
@@ -100,18 +97,15 @@ export class EtcdEntries {
   }
 
   /** @param ahead the first of the queue; none: it is this one */
-  async #entered(
+  async #placed(
     session: EtcdSession,
     claim: QueueClaim,
-    member: Member,
     entry: Entry,
     ahead: EtcdKeyValue | undefined,
   ): Promise<Entered> {
-    member.entry = entry;
     if (ahead && ahead.create_revision !== String(entry.fence)) {
       return { entry, place: await this.look(session, claim, entry) };
     }
-    member.granted = true;
     return { entry, place: FIRST };
   }
 
@@ -129,7 +123,7 @@ export class EtcdEntries {
       if (claim.wait || holder === undefined) return undefined;
       // An earlier try of this request may have been carried out meanwhile.
       if (member.unsure && (await this.removal.bar(session, member.name))) return undefined;
-      session.members.delete(claim.owner);
+      session.part(member);
       return { entry: undefined, holder: holderOf(holder) };
     }
     if (own.lease !== session.lease) {
@@ -137,7 +131,9 @@ export class EtcdEntries {
       await this.requests.txn({ compare: [created(member.name, own.create_revision)], success: [remove(member.name)] });
       return undefined;
     }
-    return this.#entered(session, claim, member, entryOf(member.name, own.create_revision), holder);
+    const entry = entryOf(member.name, own.create_revision);
+    member.entry = entry;
+    return this.#placed(session, claim, entry, holder);
   }
 }
 
@@ -152,6 +148,6 @@ export function entryWith(id: string): { readonly name: string; readonly revisio
 }
 
 function holderOf(entry: EtcdKeyValue | undefined): HolderInfo | undefined {
-  const label = entry && labelOf(entry.value);
+  const label = entry && makerOf(entry.value).label;
   return label === undefined ? undefined : { label };
 }

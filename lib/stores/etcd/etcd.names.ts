@@ -8,19 +8,19 @@ export interface KeyRange {
 }
 
 const LONGEST_READABLE_KEY = 1_000;
-const OWNER = /([0-9a-f]{32})$/;
 
 /**
- * Names in etcd: `prefix/HASH/OWNER` is an entry in the queue of the key with that SHA-256, `prefix/sessions/LEASE` what a session
- * writes to have its own late requests refused.
+ * Names in etcd: `prefix/HASH/LEASE.ERA.NUMBER` is an entry in the queue of the key with that SHA-256, `prefix/sessions/LEASE` what a
+ * session writes to have its own late requests refused.
  */
 export class EtcdNames {
   #last: { readonly key: string; readonly folder: string } | undefined;
 
   constructor(private readonly prefix: string) {}
 
-  entry(key: string, owner: string): string {
-    return this.#folder(key) + owner;
+  /** @param era, number tell the entries of one session in the same queue apart */
+  entry(key: string, lease: string, era: number, number: number): string {
+    return `${this.#folder(key)}${lease}.${era}.${number}`;
   }
 
   queue(key: string): KeyRange {
@@ -31,11 +31,6 @@ export class EtcdNames {
 
   session(lease: string): string {
     return `${this.prefix}/sessions/${lease}`;
-  }
-
-  /** The owner of an entry. */
-  static owner(name: string): string | undefined {
-    return OWNER.exec(name)?.[1];
   }
 
   #folder(key: string): string {
@@ -49,16 +44,20 @@ export class EtcdNames {
 }
 
 /** What an entry's value says, for people: its key, which the name has only as a hash, and who made it. */
-export function entryValue({ key, label }: Pick<QueueClaim, 'key' | 'label'>): string {
-  return JSON.stringify({ key: key.slice(0, LONGEST_READABLE_KEY), label });
+export function entryValue({ key, owner, label }: Pick<QueueClaim, 'key' | 'owner' | 'label'>): string {
+  return JSON.stringify({ key: key.slice(0, LONGEST_READABLE_KEY), owner, label });
 }
 
 /** Who made an entry, as far as its value tells. */
-export function labelOf(value: Buffer): string | undefined {
+export function makerOf(value: Buffer): { readonly owner?: string | undefined; readonly label?: string | undefined } {
   try {
-    const { label } = Object(JSON.parse(value.toString())) as { label?: unknown };
-    return typeof label === 'string' && label !== '' ? label : undefined;
+    const { owner, label } = Object(JSON.parse(value.toString())) as { owner?: unknown; label?: unknown };
+    return { owner: text(owner), label: text(label) };
   } catch {
-    return undefined;
+    return {};
   }
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
 }

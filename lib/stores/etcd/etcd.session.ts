@@ -1,6 +1,7 @@
 import { systemClock, type Timer } from '../../contract/index.js';
 import { LiveSession } from '../shared/queue/live.session.js';
 import type { Entry } from '../shared/queue/queue.dialect.js';
+import type { EtcdNames } from './etcd.names.js';
 
 /**
  * ms for which nobody takes over what a session held that etcd has ended.
@@ -14,7 +15,7 @@ export const SESSION_END_NOTICE = 500;
 
 /** What an owner has asked for under a session, and has not given back yet. */
 export interface Member {
-  readonly key: string;
+  readonly owner: string;
   readonly name: string;
   /** It was asked for, without an answer: it may still be carried out. */
   unsure: boolean;
@@ -22,21 +23,31 @@ export interface Member {
   aheadLease?: string | undefined;
   /** Its entry, once it is known. */
   entry?: Entry | undefined;
-  /** Its owner has had the key, and is not going to ask for it again. */
-  granted: boolean;
   /** It is being removed, or was to be. */
   leaving: boolean;
   /** It was to be removed, and that has failed, or nobody knows whether it has. */
   owed: boolean;
+  /** How many removals are under way, or may still be carried out. */
+  removals: number;
+}
+
+/** A member, and where it is one. */
+export interface Membership {
+  readonly session: EtcdSession;
+  readonly member: Member;
 }
 
 /** A lease of etcd that is kept alive, with the entries of many locks under it. */
 export class EtcdSession extends LiveSession {
   /** By owner. What stands in etcd under this lease and is not among them stands there by mistake. */
   readonly members = new Map<string, Member>();
+  /** The members' names. */
+  readonly #names = new Set<string>();
+  /** A part of the names: a new one where a name must not be used again. */
+  #era = 0;
   /** When somebody last asked for this session. */
   usedAt = systemClock.now();
-  #epoch = 0n;
+  #epoch = '0';
   #expiry: Timer | undefined;
   #endedByEtcd = false;
 
@@ -54,19 +65,41 @@ export class EtcdSession extends LiveSession {
    * change has all those refused that were sent before and have not arrived.
    */
   get epoch(): string {
-    return String(this.#epoch);
+    return this.#epoch;
   }
 
   raiseEpoch(revision: string): void {
-    const raised = BigInt(revision);
-    if (raised > this.#epoch) this.#epoch = raised;
+    if (BigInt(revision) > BigInt(this.#epoch)) this.#epoch = revision;
   }
 
-  join(owner: string, key: string, name: string): Member {
-    let member = this.members.get(owner);
-    if (member === undefined)
-      this.members.set(owner, (member = { key, name, unsure: false, granted: false, leaving: false, owed: false }));
+  /**
+   * Names are used again, since etcd walks over each name of a queue that there has ever been since it was compacted last: a key that was locked
+   * fifty thousand times would take ten times as long to lock.
+   */
+  join(owner: string, key: string, names: EtcdNames): Member {
+    const known = this.members.get(owner);
+    if (known) return known;
+    let number = 0;
+    let name = names.entry(key, this.lease, this.#era, number);
+    while (this.#names.has(name)) name = names.entry(key, this.lease, this.#era, ++number);
+    const member = { owner, name, unsure: false, leaving: false, owed: false, removals: 0 };
+    this.#names.add(name);
+    this.members.set(owner, member);
     return member;
+  }
+
+  /** Nothing of its owner stands any more, or will. */
+  part(member: Member): void {
+    if (this.members.get(member.owner) !== member) return;
+    this.members.delete(member.owner);
+    this.#names.delete(member.name);
+    // What is still to be removed by that name must not be the entry of another.
+    if (member.removals > 0) this.#era += 1;
+  }
+
+  /** Whether it is that of a member. */
+  uses(name: string): boolean {
+    return this.#names.has(name);
   }
 
   override extend(validUntil: number): void {

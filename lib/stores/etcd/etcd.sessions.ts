@@ -2,16 +2,18 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { leaseDeadline, systemClock } from '../../contract/index.js';
 import { LockUnavailableError } from '../../errors/index.js';
-import { isLeaseTaken } from './etcd.errors.js';
+import { isLeaseGone, isLeaseTaken } from './etcd.errors.js';
 import { EntryRemoval } from './entry-removal.js';
 import type { EtcdNames } from './etcd.names.js';
 import type { EtcdRequests } from './etcd.requests.js';
-import { EtcdSession, SESSION_END_NOTICE, type Member } from './etcd.session.js';
+import { EtcdSession, SESSION_END_NOTICE, type Membership } from './etcd.session.js';
 import { put, remove } from './etcd.txn.js';
 import type { EtcdWatches } from './etcd.watches.js';
 import { SessionKeeper } from './session-keeper.js';
 
-const REVOKE_TRIES = 5;
+/** ms between two tries to end what could not be ended. */
+const REVOKE_PAUSE = 1_000;
+const UNUSED_TRIES = 5;
 // etcd takes up to 128 operations in a transaction.
 const AT_ONCE = 100;
 /** ms. */
@@ -20,7 +22,8 @@ const LAST_LOOKS = 50;
 /** The sessions of a store: one for each whole number of seconds that somebody asks for. */
 export class EtcdSessions {
   readonly #byTime = new Map<number, Promise<EtcdSession>>();
-  readonly #live = new Set<EtcdSession>();
+  /** Those that may stand in etcd: they have not ended, or etcd has not said so. */
+  readonly #standing = new Set<EtcdSession>();
   readonly removal: EntryRemoval;
   #closed = false;
   /** No new session before this time. */
@@ -48,20 +51,21 @@ export class EtcdSessions {
     throw new LockUnavailableError(`etcd takes longer than ${seconds} s to grant a session of that time`);
   }
 
-  /** Where an owner's entry stands, or is about to. */
-  find(owner: string): { readonly session: EtcdSession; readonly member: Member } | undefined {
-    for (const session of this.#live) {
+  /** Where an owner has an entry, or is about to have one, the latest last: also in sessions that have ended and may still stand. */
+  membershipsOf(owner: string): Membership[] {
+    const all: Membership[] = [];
+    for (const session of this.#standing) {
       const member = session.members.get(owner);
-      if (member !== undefined) return { session, member };
+      if (member !== undefined) all.push({ session, member });
     }
-    return undefined;
+    return all;
   }
 
   /** Ends all sessions, here and in etcd. */
   async close(reason: LockUnavailableError): Promise<void> {
     this.#closed = true;
     await Promise.allSettled(this.#byTime.values());
-    const live = [...this.#live];
+    const live = [...this.#standing].filter(({ ended }) => !ended);
     for (const session of live) session.end(reason);
     await Promise.allSettled(live.map((session) => this.#giveBack(session)));
   }
@@ -74,7 +78,7 @@ export class EtcdSessions {
     };
     opening.then(
       (session) => {
-        this.#live.add(session);
+        this.#standing.add(session);
         // It may have ended while it was made.
         const keeper = new SessionKeeper(session, this.requests, this.names, this.removal, this.commandTimeout);
         keeper.start();
@@ -84,11 +88,10 @@ export class EtcdSessions {
           forget();
           keeper.stop();
           stopWatching();
-          this.#live.delete(session);
           // Others may hear later than this process that etcd has ended their sessions, too.
           if (session.endedByEtcd) this.#notBefore = systemClock.now() + SESSION_END_NOTICE;
           // etcd may keep it for a while longer: nobody has to wait for that.
-          if (!this.#closed) void this.#revoke(session.lease);
+          if (!this.#closed) void this.#revoke(session.lease).then(() => this.#standing.delete(session));
         });
       },
       () => forget(),
@@ -112,7 +115,8 @@ export class EtcdSessions {
       session.raiseEpoch(marked.reply.header.revision);
       return session;
     } catch (error) {
-      void this.#revoke(lease);
+      // Nothing stands under it, and it ends by itself.
+      void this.#revoke(lease, UNUSED_TRIES);
       // The first answer was lost, and how long etcd has made it with it.
       if (isLeaseTaken(error)) return this.#grant(seconds);
       throw error;
@@ -130,17 +134,16 @@ export class EtcdSessions {
     await this.#revoke(lease);
   }
 
-  /** Never rejects. What cannot be revoked ends by itself. */
-  async #revoke(lease: string): Promise<void> {
-    for (let tries = REVOKE_TRIES; tries > 0; tries -= 1) {
+  /** Has it ended for certain. Never rejects; gives up where the store is closed, or etcd refuses: it ends by itself then. */
+  async #revoke(lease: string, tries = Infinity): Promise<void> {
+    for (let left = tries; left > 0; left -= 1) {
       try {
         await this.requests.ask((client, options) => client.leaseClient.leaseRevoke({ ID: lease }, options));
         return;
       } catch (error) {
-        // It is gone already, or there is nobody to ask any more.
-        if (this.#closed || !(error as { retryable?: boolean }).retryable) return;
-        if (/lease not found/.test((error as Error).message)) return;
+        if (this.#closed || !(error as LockUnavailableError).retryable || isLeaseGone(error)) return;
       }
+      await sleep(REVOKE_PAUSE, undefined, { ref: false });
     }
   }
 }

@@ -38,11 +38,13 @@ export class EtcdStore extends QueueStore<EtcdSession> implements EtcdLockStore 
   }
 
   guardTxn(lock: GuardedLock): ForEachKey<EtcdClause> {
-    const { names } = this.#dialect;
     return guardOf(
       lock,
       (key) => this.holdsOf(key),
-      ({ key, owner, fence }): EtcdClause => [names.entry(key, owner), 'Create', '==', String(fence)],
+      ({ owner, fence }): EtcdClause | undefined => {
+        const name = this.#dialect.entryOf(owner);
+        return name === undefined ? undefined : [name, 'Create', '==', String(fence)];
+      },
     );
   }
 }

@@ -1,12 +1,18 @@
 import type { EntryHold } from '../shared/queue/entry.hold.js';
 import type { EntryRemoval } from './entry-removal.js';
-import { EtcdNames } from './etcd.names.js';
+import type { EtcdNames } from './etcd.names.js';
 import type { EtcdRequests } from './etcd.requests.js';
 import type { EtcdSession } from './etcd.session.js';
 import { created, found, get, remove } from './etcd.txn.js';
 
 // etcd takes up to 128 operations in a transaction.
 const AT_ONCE = 100;
+
+/** A hold whose entry may be gone. */
+interface Suspect {
+  readonly hold: EntryHold;
+  readonly name: string;
+}
 
 /**
  * Compares what stands under a session with what should: a hold whose entry somebody has removed is told that it is lost, and an
@@ -42,27 +48,27 @@ export class SessionCheck {
     );
     const standing = new Set(reply.keys.map(String));
     // The leader's word, which may be a moment old: reason enough to look, no more.
-    const suspects = held.filter((hold) => this.#missing(hold, standing));
+    const suspects = held.flatMap((hold) => this.#suspect(hold, standing));
     for (let from = 0; from < suspects.length; from += AT_ONCE)
       await this.#confirm(suspects.slice(from, from + AT_ONCE));
     for (const [owner, member] of session.members) {
       // Whoever asked for it may have given up long ago. A removal that is under way must not find its work done by another.
-      if (member.owed) await this.removal.leave(member.name, owner, undefined).catch(() => undefined);
+      if (member.owed) await this.removal.leave(owner).catch(() => undefined);
     }
     standing.delete(this.names.session(session.lease));
-    for (const name of standing) if (this.#ownerless(name)) await this.#remove(name);
+    for (const name of standing) if (!session.uses(name)) await this.#remove(name);
   }
 
-  #missing({ owner }: EntryHold, standing: ReadonlySet<string>): boolean {
-    const member = this.session.members.get(owner);
-    return member !== undefined && !member.leaving && !standing.has(member.name);
+  #suspect(hold: EntryHold, standing: ReadonlySet<string>): Suspect[] {
+    const member = this.session.members.get(hold.owner);
+    const missing = member !== undefined && !member.leaving && !standing.has(member.name);
+    return missing ? [{ hold, name: member.name }] : [];
   }
 
-  async #confirm(suspects: readonly EntryHold[]): Promise<void> {
-    const asked = suspects.map(({ key, owner }) => get(this.names.entry(key, owner)));
-    const { reply } = await this.requests.txn({ success: asked });
-    for (const [index, hold] of suspects.entries()) {
-      const { session } = this;
+  async #confirm(suspects: readonly Suspect[]): Promise<void> {
+    const { session } = this;
+    const { reply } = await this.requests.txn({ success: suspects.map(({ name }) => get(name)) });
+    for (const [index, { hold }] of suspects.entries()) {
       if (found(reply, index)?.create_revision === String(hold.fence)) continue;
       // It may have been given back while the question was under way.
       const member = session.members.get(hold.owner);
@@ -72,15 +78,10 @@ export class SessionCheck {
     }
   }
 
-  #ownerless(name: string): boolean {
-    const owner = EtcdNames.owner(name);
-    return owner !== undefined && !this.session.members.has(owner);
-  }
-
   async #remove(name: string): Promise<void> {
     const { reply } = await this.requests.txn({ success: [get(name)] });
     const entry = found(reply, 0);
-    if (entry === undefined || entry.lease !== this.session.lease || !this.#ownerless(name)) return;
+    if (entry === undefined || entry.lease !== this.session.lease || this.session.uses(name)) return;
     await this.requests.txn({ compare: [created(name, entry.create_revision)], success: [remove(name)] });
   }
 }

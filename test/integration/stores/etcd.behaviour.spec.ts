@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
+import { once, type EventEmitter } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type AddressInfo, type Server } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -68,7 +68,7 @@ async function queue(store: EtcdLockStore, changes: Parameters<typeof request>[1
   const asked = request(key, { wait: true, signal: controller.signal, ...changes });
   const waiting = store.acquire(asked);
   waiting.catch(() => undefined);
-  await until(async () => (await entries()).some((kv) => String(kv.key).endsWith(asked.owner)));
+  await until(async () => (await entries()).some((kv) => String(kv.value).includes(asked.owner)));
   await until(() => asked.statuses.length > 0);
   // Its watch is on its way by now.
   await sleep(20);
@@ -95,11 +95,26 @@ describe('what stands in etcd', () => {
     const hold = await take(store, 'order:7/ß', { label: 'host:17' });
     const [entry, ...others] = await entries();
     expect(others).toEqual([]);
-    expect(String(entry!.key)).toMatch(new RegExp(`^${prefix}/[0-9a-f]{64}/${hold.owner}$`));
-    expect(JSON.parse(String(entry!.value))).toEqual({ key: 'order:7/ß', label: 'host:17' });
+    expect(String(entry!.key)).toMatch(new RegExp(`^${prefix}/[0-9a-f]{64}/${entry!.lease}\\.0\\.0$`));
+    expect(JSON.parse(String(entry!.value))).toEqual({ key: 'order:7/ß', owner: hold.owner, label: 'host:17' });
     expect(hold.fence).toBe(BigInt(entry!.create_revision));
     await hold.release();
     expect(await entries()).toEqual([]);
+  });
+
+  it('has a name that was there before: etcd walks over all that there ever were since it was compacted', async () => {
+    fresh();
+    const [a, b] = [await open(), await open()];
+    const used = new Set<string>();
+    for (let round = 0; round < 20; round += 1) {
+      const store = [a, b][round % 2]!;
+      const hold = await take(store, key);
+      const waiter = await queue([b, a][round % 2]!);
+      for (const entry of await entries()) used.add(String(entry.key));
+      await hold.release();
+      await (await granted(waiter.waiting)).release();
+    }
+    expect(used.size).toBe(2);
   });
 
   it('is under one lease for all locks of a ttl, in whole seconds', async () => {
@@ -231,7 +246,7 @@ describe('when the session ends', () => {
     await hold.release();
     const owner = newOwner();
     const other = admin.lease(60);
-    await other.put(String(name).replace(hold.owner, owner)).value('').exec();
+    await other.put(name!).value('').exec();
     const [{ create_revision: old } = { create_revision: '0' }] = await entries();
     for (const wait of [true, false]) {
       const found = await take(store, key, { owner, wait });
@@ -310,7 +325,7 @@ describe('when an entry is not what it should be', () => {
     const store = await open();
     const hold = await take(store, key, { ttl: 1_000 });
     const [entry] = await entries();
-    const ghost = String(entry!.key).replace(hold.owner, newOwner());
+    const ghost = String(entry!.key).replace(/0$/, '7');
     await admin.put(ghost).value('').lease(entry!.lease).exec();
     await hold.release();
     const next = await granted(store.acquire(request(key, { wait: true, ttl: 1_000 })));
@@ -322,7 +337,7 @@ describe('when an entry is not what it should be', () => {
     fresh();
     const store = await open();
     const hold = await take(store, key);
-    const name = String((await entries())[0]!.key).replace(hold.owner, 'by hand');
+    const name = String((await entries())[0]!.key).replace(/[^/]+$/, 'by hand');
     await hold.release();
     await admin.put(name).value('{"label":7').exec();
     expect(await store.inspect(key)).toMatchObject({ owner: name, waiters: 0, label: undefined });
@@ -396,6 +411,25 @@ describe('when answers are lost', () => {
     backend.proxy.heal();
     expect(await (await granted(direct.acquire(request(key, { wait: true })))).release()).toBe(true);
     await engine.close();
+  });
+
+  it('ends each call that nobody answers, also where the application transforms calls itself', async () => {
+    fresh();
+    const under = new Set<EventEmitter>();
+    const callInvocationTransformer = <T extends { call: EventEmitter }>(invocation: T): T => {
+      under.add(invocation.call);
+      invocation.call.on('status', () => under.delete(invocation.call));
+      return invocation;
+    };
+    const store = await open({ options: { grpcOptions: { callInvocationTransformer } } });
+    const hold = await take(store, key);
+    await until(() => under.size === 1);
+    // The stream of watches stays.
+    backend.proxy.blackHole();
+    const failing = [store.acquire(request('another')), hold.release(), store.inspect(key)].map(failureOf);
+    await until(() => under.size >= 4);
+    for (const error of failing) expect(await error).toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    await until(() => under.size <= 1);
   });
 
   it('costs a member that is silent a part of the time, and a member that is gone next to nothing', async () => {
@@ -541,7 +575,7 @@ describe('open()', () => {
     }
   });
 
-  it('says so of a server of another kind, and of one that says nothing', async () => {
+  it('says that of a server of another kind, and that one gives no answer', async () => {
     fresh();
     for (const answer of ['HTTP/1.1 400 Bad Request\r\n\r\n', undefined]) {
       const server = createServer((socket) => {
@@ -551,7 +585,7 @@ describe('open()', () => {
       const port = await listening(server);
       const error = await opened(`http://127.0.0.1:${port}`);
       expect(error).toMatchObject({ code: 'LOCK_UNAVAILABLE', retryable: true, cause: expect.any(Error) });
-      expect(error.message).toMatch(/ cannot be reached within 400 ms/);
+      expect(error.message).toMatch(/ (cannot be reached|gave no answer) within 400 ms/);
       expect(error.message).not.toMatch(/DEADLINE_EXCEEDED|LB pick|name resolution/);
     }
   });
