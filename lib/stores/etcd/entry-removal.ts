@@ -1,11 +1,9 @@
 import { LockUnavailableError } from '../../errors/index.js';
+import { isLeaseGone } from './etcd.errors.js';
 import type { EtcdNames } from './etcd.names.js';
 import type { EtcdRequests } from './etcd.requests.js';
 import type { EtcdSession, Member, Membership } from './etcd.session.js';
-import { found, get, modified, put, remove, removed } from './etcd.txn.js';
-
-// Others may change it between two requests, but not for ever.
-const MOST_TRIES = 20;
+import { created, found, get, put, remove } from './etcd.txn.js';
 
 interface Memberships {
   /** Where an owner has an entry, or is about to have one. */
@@ -71,31 +69,23 @@ export class EntryRemoval {
     return found(reply, 1) !== undefined;
   }
 
-  /** A request to enter that had no answer may still arrive: a new epoch of the session has it refused, and late copies of this one. */
+  /** A request to enter that had no answer may still arrive: a new epoch of the session has it refused. */
   async #withWhatIsOnItsWay(session: EtcdSession, member: Member): Promise<boolean> {
-    const mark = this.names.session(session.lease);
-    let again = false;
-    for (let tries = MOST_TRIES; tries > 0; tries -= 1) {
-      const { reply, repeated } = await this.requests.txn({
-        compare: [modified(mark, session.epoch)],
-        success: [remove(member.name), put(mark, '', session.lease)],
-        failure: [get(mark)],
-      });
-      again ||= repeated;
-      if (reply.succeeded) {
-        session.raiseEpoch(reply.header.revision);
-        member.removals -= 1;
-        return told(removed(reply, 0), again && member.entry !== undefined);
-      }
-      const current = found(reply, 0);
-      if (current === undefined) {
-        // All that stood under its lease has gone with it.
-        session.endByEtcd();
-        return false;
-      }
-      session.raiseEpoch(current.mod_revision);
+    const { name, entry } = member;
+    // Also what such a request has made since the entry was removed by somebody else.
+    const removal = [remove(name), put(this.names.session(session.lease), '', session.lease)];
+    const compare = [created(name, entry ? String(entry.fence) : '0')];
+    try {
+      const { reply, repeated } = await this.requests.txn({ compare, success: removal, failure: removal });
+      session.raiseEpoch(reply.header.revision);
+      if (!repeated) member.removals -= 1;
+      return told(reply.succeeded === (entry !== undefined), repeated && entry !== undefined);
+    } catch (error) {
+      if (!isLeaseGone(error)) throw error;
+      // All that stood under it has gone with it.
+      session.endByEtcd();
+      return false;
     }
-    throw new LockUnavailableError('etcd: the epoch of the session has changed at every try to remove an entry');
   }
 }
 

@@ -19,7 +19,6 @@ export interface EtcdTxnReply {
   readonly succeeded: boolean;
   readonly responses: readonly {
     readonly response_range?: { readonly kvs: readonly EtcdKeyValue[]; readonly count: string };
-    readonly response_delete_range?: { readonly deleted: string };
   }[];
 }
 

@@ -126,10 +126,17 @@ class Request<T> {
     }
     // gRPC's own deadline would be a timer here and another one in etcd, at every call: what it does in the end is done here.
     let call: EtcdCall | undefined;
+    let over = false;
+    const started = (begun: EtcdCall): void => {
+      call = begun;
+      // It was held up by a login. It can be cancelled once it is under way.
+      if (over) queueMicrotask(() => begun.cancel());
+    };
     this.#sent += 1;
-    return bounded(() => this.send(route.client, { started: (begun) => (call = begun) }), {
+    return bounded(() => this.send(route.client, { started }), {
       timeout: this.#timeForOne(Math.min(TRIES, this.requests.routes.count)),
       late: () => {
+        over = true;
         call?.cancel();
         return noAnswer();
       },

@@ -54,11 +54,6 @@ export function found(reply: EtcdTxnReply, index: number): EtcdKeyValue | undefi
   return reply.responses[index]?.response_range?.kvs[0];
 }
 
-/** Whether the removal with that number among a transaction's operations has found something. */
-export function removed(reply: EtcdTxnReply, index: number): boolean {
-  return Number(reply.responses[index]?.response_delete_range?.deleted ?? 0) > 0;
-}
-
 /** How many keys there are, whatever the limit of the range was. */
 export function counted(reply: EtcdTxnReply, index: number): number {
   return Number(reply.responses[index]?.response_range?.count ?? 0);

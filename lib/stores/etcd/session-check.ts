@@ -51,9 +51,10 @@ export class SessionCheck {
     const suspects = held.flatMap((hold) => this.#suspect(hold, standing));
     for (let from = 0; from < suspects.length; from += AT_ONCE)
       await this.#confirm(suspects.slice(from, from + AT_ONCE));
-    for (const [owner, member] of session.members) {
+    for (const member of session.members.values()) {
       // Whoever asked for it may have given up long ago. A removal that is under way must not find its work done by another.
-      if (member.owed) await this.removal.leave(owner).catch(() => undefined);
+      // What the owner has under another session is none of this one's.
+      if (member.owed) await this.removal.end({ session, member }).catch(() => undefined);
     }
     standing.delete(this.names.session(session.lease));
     for (const name of standing) if (!session.uses(name)) await this.#remove(name);
@@ -61,8 +62,9 @@ export class SessionCheck {
 
   #suspect(hold: EntryHold, standing: ReadonlySet<string>): Suspect[] {
     const member = this.session.members.get(hold.owner);
-    const missing = member !== undefined && !member.leaving && !standing.has(member.name);
-    return missing ? [{ hold, name: member.name }] : [];
+    if (member === undefined || member.leaving) return [];
+    // What stands there may be what a late request to enter has made, where somebody has removed the entry of the hold.
+    return member.unsure || !standing.has(member.name) ? [{ hold, name: member.name }] : [];
   }
 
   async #confirm(suspects: readonly Suspect[]): Promise<void> {

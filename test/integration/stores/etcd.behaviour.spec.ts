@@ -383,6 +383,42 @@ describe('when answers are lost', () => {
     expect(await hold.release()).toBe(true);
   }, 20_000);
 
+  it('tells a holder whose entry was removed, also where a late request has made another in its place', async () => {
+    fresh();
+    const client = new CountedEtcd(ownClient());
+    const [store, other] = [await open({ client }), await open()];
+    for (const told of [true, false]) {
+      const ttl = told ? 1_000 : 60_000;
+      await (await take(store, 'warm up', { ttl })).release();
+      const late = client.holdBack();
+      const hold = await take(store, key, { ttl });
+      let lost = false;
+      hold.onLost = () => (lost = true);
+      expect(await other.forceRelease(key)).toBe(true);
+      expect(await (await take(other, key)).release()).toBe(true);
+      expect((await late()).succeeded).toBe(true);
+      expect(await entries()).toHaveLength(1);
+      if (told) await until(() => lost, 1_500);
+      expect(await hold.release()).toBe(false);
+      expect(await entries()).toEqual([]);
+    }
+  }, 20_000);
+
+  it('removes what had no answer for many at once', async () => {
+    fresh();
+    const settings = etcdSettings({ hosts: backend.url, prefix });
+    const dialect = new EtcdDialect(settings);
+    const store = new QueueStore(dialect, settings);
+    ends.push(() => store.close());
+    await store.open();
+    const holds = await Promise.all(Array.from({ length: 100 }, (_, index) => take(store, `key:${index}`)));
+    const session = await dialect.session(10_000);
+    for (const member of session.members.values()) member.unsure = true;
+    const stood = await Promise.all(holds.map((hold) => hold.release()));
+    expect(stood.every(Boolean)).toBe(true);
+    expect(await entries()).toEqual([]);
+  });
+
   it('goes on trying to remove an entry that nobody asks for any more', async () => {
     fresh();
     const client = new CountedEtcd(ownClient());

@@ -269,6 +269,33 @@ describe('the look at what stands', () => {
     expect(etcd.removed).toEqual([name]);
   });
 
+  it('leaves alone what an owner has under another session by now', async () => {
+    const etcd = new FakeEtcd();
+    const sessions = sessionsOf(etcd);
+    const requests = new EtcdRequests(EtcdRoutes.given(etcd), 1_000);
+    const entries = new EtcdEntries(requests, names, sessions.removal);
+    const claim = { key: 'key', owner, label: 'me', wait: true };
+    const old = await sessions.get(10_000);
+    const check = new SessionCheck(old, requests, names, sessions.removal);
+    for (const each of ['1'.repeat(32), owner]) {
+      await entries.enter(old, { ...claim, owner: each });
+      old.members.get(each)!.owed = true;
+    }
+    const failures: (() => void)[] = [];
+    etcd.removal = () => new Promise((_, reject) => failures.push(() => reject(new Error('7 PERMISSION_DENIED: no'))));
+    const checked = check.run();
+    while (failures.length === 0) await sleep(1);
+    old.end(new Error('not confirmed'));
+    while (sessions.membershipsOf(owner).length > 0) await sleep(1);
+    const session = await sessions.get(10_000);
+    await entries.enter(session, claim);
+    etcd.removal = () => Promise.resolve(true);
+    failures[0]!();
+    await checked;
+    const { name } = session.members.get(owner)!;
+    expect(etcd.removed).not.toContain(name);
+  });
+
   it('makes up for a removal that has failed, until it is done', async () => {
     const etcd = new FakeEtcd();
     const { check, leave, name } = await leaving(etcd);
@@ -315,6 +342,19 @@ describe('requests', () => {
     expect(new Set(asked).size).toBe(3);
     expect(cancelled).toEqual([1, 2]);
     expect(performance.now() - start).toBeGreaterThan(390);
+  });
+
+  it('end a call that a login held up for longer than it may take', async () => {
+    let [sent, cancelled] = [0, 0];
+    const late = requestsOf(etcd).ask(async (_client, { started }) => {
+      sent += 1;
+      await sleep(300);
+      started?.({ cancel: () => (cancelled += 1) });
+      return new Promise(() => undefined);
+    }, 100);
+    await expect(late).rejects.toMatchObject({ code: 'LOCK_UNAVAILABLE' });
+    expect(cancelled).toBe(0);
+    while (cancelled < sent) await sleep(20);
   });
 
   it('hear what came in while the process was blocked past their time', async () => {
