@@ -122,7 +122,7 @@ export class Contender {
     }
     const { hold } = result;
     const since = this.context.clock.now();
-    // Whoever is first by now may want another one.
+    // Whoever is first by now may want another ttl.
     const ttl = this.callers.first()?.ttl ?? request.ttl;
     const lost = ttl !== request.ttl && (await this.#renewedFor(hold, ttl)) === 'lost';
     if (!lost && this.context.clock.now() < hold.validUntil) return { hold, since };

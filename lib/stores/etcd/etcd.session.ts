@@ -73,8 +73,8 @@ export class EtcdSession extends LiveSession {
   }
 
   /**
-   * Names are used again, since etcd walks over each name of a queue that there has ever been since it was compacted last: a key that was locked
-   * fifty thousand times would take ten times as long to lock.
+   * Names are used again, since etcd walks over each name of a queue that there has ever been since it was compacted last: a key that is locked
+   * again and again would take longer each time.
    */
   join(owner: string, key: string, names: EtcdNames): Member {
     const known = this.members.get(owner);
